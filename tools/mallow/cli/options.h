@@ -5,13 +5,15 @@
  * complain.h prints messages, terminal.h and pager.h handle the terminal, print.h prints values
  * that several subcommands show; cli/help writes help, man pages and completions. Each subcommand
  * and option is declared once, in cmd/subcommands.c.  The parser, --help, the completions and the
- * man pages come from that table. */
+ * man pages come from that table. option_values.h holds the values of all options. */
 #ifndef MW_TOOL_CLI_OPTIONS_H
 #define MW_TOOL_CLI_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "cli/option_values.h"
 
 typedef enum mw_option_kind {
 	MW_OPTION_FLAG,
@@ -40,10 +42,32 @@ typedef struct mw_option {
 	char letter;      /* short form; 0 = none */
 	/* An mw_option_kind_t, and perhaps MW_OPTION_OF_VIEWS; see mw_option_kind(). */
 	unsigned kind;
+	/* offset of the value in mw_option_values_t; 0: the value is in `unbound` */
+	unsigned value_at;
 	const char *value;   /* name of the value in the help; NULL for a flag */
 	const char *choices; /* allowed values "a|b|c", for MW_OPTION_CHOICE and MW_OPTION_WORDS */
 	const char *help;
 } mw_option_t;
+
+/* The types of values, by kind. */
+#define MW_VALUE_OF_FLAG mw_flag_value_t
+#define MW_VALUE_OF_SWITCH mw_flag_value_t
+#define MW_VALUE_OF_TEXT mw_text_value_t
+#define MW_VALUE_OF_CHOICE mw_text_value_t
+#define MW_VALUE_OF_WORDS mw_text_value_t
+#define MW_VALUE_OF_LIST mw_list_value_t
+#define MW_VALUE_OF_BYTES mw_number_value_t
+#define MW_VALUE_OF_COUNT mw_number_value_t
+#define MW_VALUE_OF_LIMIT mw_number_value_t
+#define MW_VALUE_OF_SECONDS mw_seconds_value_t
+#define MW_VALUE_OF_FRACTION mw_fraction_value_t
+/* The members `kind` and `value_at` of a row: the option fills in a member of mw_option_values_t. A
+ * member of another type does not compile. */
+#define MW_BOUND(kind, member) MW_OPTION_##kind, MW_VALUE_AT(MW_VALUE_OF_##kind, member)
+#define MW_BOUND_OF_VIEWS(kind, member)                                                            \
+	MW_OPTION_##kind | MW_OPTION_OF_VIEWS, MW_VALUE_AT(MW_VALUE_OF_##kind, member)
+#define MW_VALUE_AT(type, member)                                                                  \
+	_Generic(((mw_option_values_t *)0)->member, type : offsetof(mw_option_values_t, member))
 
 static inline mw_option_kind_t mw_option_kind(const mw_option_t *option) {
 	return (mw_option_kind_t)(option->kind & MW_OPTION_KINDS);
@@ -117,21 +141,9 @@ const char *mw_subcommand_call(const mw_subcommand_t *subcommand, char *buffer, 
 /* Returns the compatible program that `path` names (jeprof or pprof), or NULL. */
 const mw_subcommand_t *mw_compat_find(const char *path);
 
-typedef struct mw_option_value {
-	bool given;
-	const char *text;
-	uint64_t number; /* of a switch: 1 = on, 0 = off */
-	double seconds;
-	double fraction;
-	const char **texts; /* all values of an option of kind LIST; `text` is the last */
-	size_t text_count, text_capacity;
-} mw_option_value_t;
-
 typedef struct mw_arguments {
 	const mw_subcommand_t *subcommand;
-	mw_option_value_t
-		/* values[i] belongs to option i of mw_subcommand_option() */
-		values[MW_OPTIONS_MAX + MW_SHARED_OPTIONS_MAX];
+	mw_option_values_t options;
 	bool help, help_all;
 	bool is_jeprof; /* tables have jeprof's columns */
 	bool is_pprof;  /* files are written as pprof writes them */
@@ -153,12 +165,14 @@ bool mw_arguments_parse(mw_arguments_t *out, const mw_subcommand_t *subcommand, 
 bool mw_arguments_set(mw_arguments_t *arguments, const char *name, const char *value);
 
 /* True if `word` is one of the words of an option of kind WORDS. */
-bool mw_argument_has_word(const mw_arguments_t *arguments, const char *name, const char *word);
+bool mw_value_has_word(const mw_text_value_t *value, const char *word);
 
 void mw_arguments_release(mw_arguments_t *arguments);
 
-/* Returns the value of an option, which the subcommand's table must hold. */
-const mw_option_value_t *mw_argument(const mw_arguments_t *arguments, const char *name);
+/* Returns whether an option is given, and its text, for lists of options and messages. Where the
+ * option is known when the code is written, the member of `options` is read. The subcommand's table
+ * must hold the option. */
+const mw_text_value_t *mw_argument(const mw_arguments_t *arguments, const char *name);
 
 /* Reads "90s", "5m", "2h", "1d" or a number of seconds.  False: no time from 0 to a year. */
 bool mw_parse_seconds(const char *text, double *out);

@@ -42,9 +42,9 @@ static const char *pager(void) {
 }
 
 void mw_pager_begin(const mw_arguments_t *arguments) {
-	mw_style_allow(wants_colors(mw_argument(arguments, "color")->text));
+	mw_style_allow(wants_colors(arguments->options.color.text));
 	if (terminal_fd >= 0 || !isatty(STDOUT_FILENO) || is_dumb() || pager() == NULL ||
-	    mw_argument(arguments, "no-pager")->given)
+	    arguments->options.no_pager.given)
 		return;
 	int text_fd = memfd_create("mallow-page", MFD_CLOEXEC);
 	int saved_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);

@@ -9,12 +9,12 @@
 /* Rows of the option table for the options that mw_pager_begin() reads. */
 #define MW_COLOR_OPTION                                                                            \
 	{                                                                                          \
-		"color", 0, MW_OPTION_CHOICE, "WHEN", "auto|always|never",                         \
+		"color", 0, MW_BOUND(CHOICE, color), "WHEN", "auto|always|never",                  \
 			"colours: auto (default) means on terminals, unless NO_COLOR is set"       \
 	}
 #define MW_NO_PAGER_OPTION                                                                         \
 	{                                                                                          \
-		"no-pager", 0, MW_OPTION_FLAG, NULL, NULL,                                         \
+		"no-pager", 0, MW_BOUND(FLAG, no_pager), NULL, NULL,                               \
 			"do not start a pager (MALLOW_PAGER, PAGER or less) for long output"       \
 	}
 

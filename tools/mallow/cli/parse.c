@@ -120,71 +120,86 @@ static bool parse_switch(const char *text, uint64_t *out) {
 	return false;
 }
 
-static bool set_value(const mw_subcommand_t *subcommand, const mw_option_t *option,
-		      mw_option_value_t *value, const char *text) {
-	bool good = true;
-	const char *allowed = "";
-	value->given = true;
-	value->text = text;
+/* A place for the value of an option, of the type that belongs to its kind. */
+typedef union place {
+	void *any;
+	mw_text_value_t *text;
+	mw_flag_value_t *flag;
+	mw_list_value_t *list;
+	mw_number_value_t *number;
+	mw_seconds_value_t *seconds;
+	mw_fraction_value_t *fraction;
+} place_t;
+
+static void add_text(mw_list_value_t *list, const char *text) {
+	list->texts = mw_grow(list->texts, &list->text_capacity, list->text_count + 1,
+			      sizeof(*list->texts));
+	list->texts[list->text_count++] = text;
+}
+
+static bool set_switch(const mw_option_t *option, place_t place, const char *text) {
+	uint64_t is_on = 0;
+	bool good = parse_switch(text, &is_on);
+	/* A switch set to false counts as not given, except --trim, which is on by default. */
+	place.text->given = is_on != 0 || strcmp(option->name, "trim") == 0;
+	if (option->value_at != 0)
+		place.flag->is_off = is_on == 0;
+	return good;
+}
+
+/* Returns what the kind allows, for a message; NULL: the text is allowed, and stored. */
+static const char *store(const mw_subcommand_t *subcommand, const mw_option_t *option,
+			 place_t place, const char *text) {
+	place.text->given = true;
+	place.text->text = text;
 	switch (mw_option_kind(option)) {
 	case MW_OPTION_FLAG:
-		break;
+		return NULL;
 	case MW_OPTION_LIST:
-		value->texts = mw_grow(value->texts, &value->text_capacity, value->text_count + 1,
-				       sizeof(*value->texts));
-		value->texts[value->text_count++] = text;
-		good = *text != '\0';
-		allowed = "a text that is not empty";
-		break;
+		add_text(place.list, text);
+		return *text != '\0' ? NULL : "a text that is not empty";
 	case MW_OPTION_TEXT:
 		if (*text == '\0' && subcommand->empty_is_default) {
-			value->given = false;
-			value->text = NULL;
-			break;
+			*place.text = (mw_text_value_t){0};
+			return NULL;
 		}
-		good = *text != '\0';
-		allowed = "a text that is not empty";
-		break;
+		return *text != '\0' ? NULL : "a text that is not empty";
 	case MW_OPTION_BYTES:
-		good = mw_parse_bytes(text, &value->number);
-		allowed = "bytes from 1 to 1T, such as 524288, 512K or 4M";
-		break;
+		return mw_parse_bytes(text, &place.number->number)
+			       ? NULL
+			       : "bytes from 1 to 1T, such as 524288, 512K or 4M";
 	case MW_OPTION_COUNT:
-		good = parse_number(text, &value->number) && value->number > 0;
-		allowed = "a whole number from 1";
-		break;
+		return parse_number(text, &place.number->number) && place.number->number > 0
+			       ? NULL
+			       : "a whole number from 1";
 	case MW_OPTION_LIMIT:
-		good = parse_number(text, &value->number);
-		allowed = "a whole number; 0 for no limit";
-		break;
+		return parse_number(text, &place.number->number) ? NULL
+								 : "a whole number; 0 for no limit";
 	case MW_OPTION_SECONDS:
-		good = mw_parse_seconds(text, &value->seconds);
-		allowed = "seconds, or a time such as 0.5, 90s, 10m, 2h or 1d, up to 366d";
-		break;
+		return mw_parse_seconds(text, &place.seconds->seconds)
+			       ? NULL
+			       : "seconds, or a time such as 0.5, 90s, 10m, 2h or 1d, up to 366d";
 	case MW_OPTION_SWITCH:
-		good = parse_switch(text, &value->number);
-		/* A switch set to false counts as not given, except --trim, which is on by
-		 * default. */
-		value->given = value->number != 0 || strcmp(option->name, "trim") == 0;
-		allowed = "true or false";
-		break;
+		return set_switch(option, place, text) ? NULL : "true or false";
 	case MW_OPTION_FRACTION:
-		good = parse_fraction(text, &value->fraction);
-		allowed = "a number such as 0.005 or 2";
-		break;
+		return parse_fraction(text, &place.fraction->fraction)
+			       ? NULL
+			       : "a number such as 0.005 or 2";
 	case MW_OPTION_CHOICE:
-		good = is_choice(option->choices, text, strlen(text));
-		allowed = option->choices;
-		break;
+		return is_choice(option->choices, text, strlen(text)) ? NULL : option->choices;
 	case MW_OPTION_WORDS:
-		good = are_choices(option->choices, text);
-		allowed = option->choices;
-		break;
+		return are_choices(option->choices, text) ? NULL : option->choices;
 	}
-	if (!good)
+	return NULL;
+}
+
+static bool set_value(const mw_subcommand_t *subcommand, const mw_option_t *option, void *value,
+		      const char *text) {
+	const char *allowed = store(subcommand, option, (place_t){value}, text);
+	if (allowed != NULL)
 		mw_complain("%s: --%s does not take '%s'; allowed: %s", subcommand->name,
 			    option->name, text, allowed);
-	return good;
+	return allowed == NULL;
 }
 
 static const mw_command_table_t *commands;
@@ -350,6 +365,17 @@ static bool is_flag(const mw_option_t *option) {
 	       mw_option_kind(option) == MW_OPTION_SWITCH;
 }
 
+/* Returns the offset of an option's value in mw_option_values_t. */
+static size_t value_at(const mw_subcommand_t *subcommand, const mw_option_t *option) {
+	return option->value_at != 0
+		       ? option->value_at
+		       : (size_t)(option - subcommand->more) * sizeof(mw_text_value_t);
+}
+
+static void *value_of(mw_arguments_t *arguments, const mw_option_t *option) {
+	return (char *)&arguments->options + value_at(arguments->subcommand, option);
+}
+
 /* Takes the option at argv[*index] and, if the option has a value, the value.  False: a message
  * was printed. */
 static bool take_option(mw_arguments_t *out, int argc, char **argv, int *index) {
@@ -392,7 +418,7 @@ static bool take_option(mw_arguments_t *out, int argc, char **argv, int *index) 
 		}
 		value = argv[++*index];
 	}
-	return set_value(subcommand, option, &out->values[number], value);
+	return set_value(subcommand, option, value_of(out, option), value);
 }
 
 static bool check_operand_count(const mw_arguments_t *arguments) {
@@ -466,18 +492,21 @@ bool mw_arguments_parse(mw_arguments_t *out, const mw_subcommand_t *subcommand, 
 
 bool mw_arguments_set(mw_arguments_t *arguments, const char *name, const char *value) {
 	option_number_t number = find_long(arguments->subcommand, name, strlen(name));
-	return number >= 0 && set_value(arguments->subcommand,
-					mw_subcommand_option(arguments->subcommand, (size_t)number),
-					&arguments->values[number], value);
+	if (number < 0)
+		return false;
+	const mw_option_t *option = mw_subcommand_option(arguments->subcommand, (size_t)number);
+	return set_value(arguments->subcommand, option, value_of(arguments, option), value);
 }
 
 void mw_arguments_release(mw_arguments_t *arguments) {
-	for (size_t i = 0; i < sizeof(arguments->values) / sizeof(arguments->values[0]); i++)
-		free(arguments->values[i].texts);
+	const mw_option_t *option;
+	for (size_t i = 0; (option = mw_subcommand_option(arguments->subcommand, i)) != NULL; i++)
+		if (mw_option_kind(option) == MW_OPTION_LIST)
+			free((place_t){value_of(arguments, option)}.list->texts);
 }
 
-bool mw_argument_has_word(const mw_arguments_t *arguments, const char *name, const char *word) {
-	const char *text = mw_argument(arguments, name)->text;
+bool mw_value_has_word(const mw_text_value_t *value, const char *word) {
+	const char *text = value->text;
 	size_t length = strlen(word);
 	while (text != NULL && *text != '\0') {
 		size_t next = strcspn(text, ":");
@@ -488,7 +517,7 @@ bool mw_argument_has_word(const mw_arguments_t *arguments, const char *name, con
 	return false;
 }
 
-const mw_option_value_t *mw_argument(const mw_arguments_t *arguments, const char *name) {
+const mw_text_value_t *mw_argument(const mw_arguments_t *arguments, const char *name) {
 	option_number_t number = find_long(arguments->subcommand, name, strlen(name));
 	if (number < 0) {
 		/* Only an error in mallow's own code leads here.  The first test of the
@@ -496,5 +525,7 @@ const mw_option_value_t *mw_argument(const mw_arguments_t *arguments, const char
 		fprintf(stderr, "mallow: %s has no option %s\n", arguments->subcommand->name, name);
 		abort();
 	}
-	return &arguments->values[number];
+	const void *values = &arguments->options;
+	const mw_option_t *option = mw_subcommand_option(arguments->subcommand, (size_t)number);
+	return (const void *)((const char *)values + value_at(arguments->subcommand, option));
 }

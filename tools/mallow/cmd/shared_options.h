@@ -9,28 +9,28 @@
 #include "state/cpu_source.h"
 
 #define JSON_OPTION                                                                                \
-	{ "json", 0, MW_OPTION_FLAG, NULL, NULL, "print JSON, with exact bytes" }
+	{ "json", 0, MW_BOUND(FLAG, json), NULL, NULL, "print JSON, with exact bytes" }
 #define WAIT_OPTION                                                                                \
 	{                                                                                          \
-		"wait", 0, MW_OPTION_SECONDS, "SECONDS", NULL,                                     \
+		"wait", 0, MW_BOUND(SECONDS, wait), "SECONDS", NULL,                               \
 			"how long to wait until the process follows the request (default 2)"       \
 	}
 #define STRICT_OPTION                                                                              \
 	{                                                                                          \
-		"strict", 0, MW_OPTION_FLAG, NULL, NULL,                                           \
+		"strict", 0, MW_BOUND(FLAG, strict), NULL, NULL,                                   \
 			"wait until every thread follows the request; status 1 if one does not "   \
 			"in time"                                                                  \
 	}
 #define SUPPRESS_OPTION                                                                            \
 	{                                                                                          \
-		"suppress", 0, MW_OPTION_LIST, "FILE", NULL,                                       \
+		"suppress", 0, MW_BOUND(LIST, suppress), "FILE", NULL,                             \
 			"leave out the stacks that a file of suppressions in LeakSanitizer's "     \
 			"format names"                                                             \
 	}
 #define TERMINAL_OPTIONS MW_COLOR_OPTION, MW_NO_PAGER_OPTION
 #define SELECT_OPTIONS MW_SELECT_ALL, MW_SELECT_NAME, MW_SELECT_CGROUP
 #define END_OF_OPTIONS                                                                             \
-	{ NULL, 0, MW_OPTION_FLAG, NULL, NULL, NULL }
+	{ NULL, 0, MW_OPTION_FLAG, 0, NULL, NULL, NULL }
 
 #define REQUEST_DETAILS_BUT(strict)                                                                \
 	"The process looks for requests while it allocates. One that computes or sleeps is woken " \
@@ -45,7 +45,7 @@
 /* Samples by the wall clock; `prefix` begins the help. */
 #define WALL_OPTION(prefix)                                                                        \
 	{                                                                                          \
-		"wall", 0, MW_OPTION_FLAG, NULL, NULL,                                             \
+		"wall", 0, MW_BOUND(FLAG, wall), NULL, NULL,                                       \
 			prefix "by wall-clock time: threads that wait are sampled, too"            \
 	}
 
@@ -53,15 +53,14 @@
 #define EVENT_CHOICE(name, text, unit) "|" text
 #define EVENT_OPTION(prefix)                                                                       \
 	{                                                                                          \
-		"event", 0, MW_OPTION_CHOICE, "EVENT",                                             \
+		"event", 0, MW_BOUND(CHOICE, event), "EVENT",                                      \
 			"cpu-clock" MW_CPU_COUNTED_LIST(EVENT_CHOICE),                             \
 			prefix "by such an event, with the kernel's frames where it permits that"  \
 	}
 
-/* The option follows the shared ones, which keep one index in all views and in jeprof and pprof. */
 #define TOP_OPTION                                                                                 \
 	{                                                                                          \
-		"top", 0, MW_OPTION_COUNT, "N", NULL,                                              \
+		"top", 0, MW_BOUND(COUNT, top), "N", NULL,                                         \
 			"at most N rows, functions or stacks (report: 40, tree and graph: 80)"     \
 	}
 

@@ -25,7 +25,7 @@
 static const mw_option_t table_options[] = {TOP_OPTION, END_OF_OPTIONS};
 static const mw_option_t live_options[] = {
 	TOP_OPTION,
-	{"all", 0, MW_OPTION_FLAG, NULL, NULL, "on a terminal: a live view of all processes"},
+	{"all", 0, MW_BOUND(FLAG, all), NULL, NULL, "on a terminal: a live view of all processes"},
 	END_OF_OPTIONS,
 };
 
@@ -65,27 +65,27 @@ static const mw_subcommand_t subcommands[] = {
 		.run = mw_cmd_run,
 		.options =
 			{
-				{"rate", 0, MW_OPTION_BYTES, "BYTES", NULL,
+				{"rate", 0, MW_BOUND(BYTES, rate), "BYTES", NULL,
 				 "mean bytes allocated between two samples (default 512K)"},
-				{"exact", 0, MW_OPTION_FLAG, NULL, NULL,
+				{"exact", 0, MW_BOUND(FLAG, exact), NULL, NULL,
 				 "sample every allocation; the same as --rate 1"},
-				{"as", 0, MW_OPTION_CHOICE, "ALLOCATOR",
+				{"as", 0, MW_BOUND(CHOICE, as), "ALLOCATOR",
 				 "jemalloc|gperftools|mimalloc|lsan",
 				 "for a program linked with ALLOCATOR: set LD_LIBRARY_PATH so that "
 				 "the program loads mallow's library of the same name; preload "
 				 "nothing"},
-				{"leaks", 0, MW_OPTION_FLAG, NULL, NULL,
+				{"leaks", 0, MW_BOUND(FLAG, leaks), NULL, NULL,
 				 "find what leaked when a process of the run exits, instead of a "
 				 "profile; exact unless --rate is given; exit with status 1 if "
 				 "anything leaked"},
 				SUPPRESS_OPTION,
-				{"cpu", 0, MW_OPTION_FLAG, NULL, NULL,
+				{"cpu", 0, MW_BOUND(FLAG, cpu), NULL, NULL,
 				 "profile CPU time instead of memory"},
-				{"cpu-rate", 0, MW_OPTION_COUNT, "HZ", NULL,
+				{"cpu-rate", 0, MW_BOUND(COUNT, cpu_rate), "HZ", NULL,
 				 "the same, with so many samples per second of CPU time (100)"},
 				WALL_OPTION("the same "),
 				EVENT_OPTION("the same "),
-				{"output", 'o', MW_OPTION_TEXT, "FILE|DIR", NULL,
+				{"output", 'o', MW_BOUND(TEXT, output), "FILE|DIR", NULL,
 				 "where to write the profile; .heap means jemalloc's format, .pb "
 				 "means not compressed; a directory gets the profiles of all "
 				 "processes, and is created if its name ends in a slash"},
@@ -111,33 +111,33 @@ static const mw_subcommand_t subcommands[] = {
 		.run = mw_cmd_dump,
 		.options =
 			{
-				{"output", 'o', MW_OPTION_TEXT, "FILE|DIR", NULL,
+				{"output", 'o', MW_BOUND(TEXT, output), "FILE|DIR", NULL,
 				 "the file to write, or the directory"},
-				{"format", 0, MW_OPTION_CHOICE, "FORMAT",
+				{"format", 0, MW_BOUND(CHOICE, format), "FORMAT",
 				 "proto|jemalloc|symbolized|gperftools|growth",
 				 "proto (profile.proto), jemalloc (heap_v2), symbolized (heap_v2 "
 				 "with names, as jeprof --raw writes it), gperftools (heap "
 				 "profile:, or the binary format for time) or growth (the highest "
 				 "use of the heap, as gperftools' growth profile)"},
-				{"cpu", 0, MW_OPTION_FLAG, NULL, NULL,
+				{"cpu", 0, MW_BOUND(FLAG, cpu), NULL, NULL,
 				 "the samples of time instead of the heap"},
-				{"no-symbols", 0, MW_OPTION_FLAG, NULL, NULL,
+				{"no-symbols", 0, MW_BOUND(FLAG, no_symbols), NULL, NULL,
 				 "store only addresses, mappings and build-ids, no names"},
 				MW_SYMBOL_OPTIONS,
 				MW_FETCH_OPTIONS,
-				{"bundle", 0, MW_OPTION_FLAG, NULL, NULL,
+				{"bundle", 0, MW_BOUND(FLAG, bundle), NULL, NULL,
 				 "for other machines: store names, files, lines and --labels, so "
 				 "that the profile can be read without the binaries; print how "
 				 "many addresses have no name"},
-				{"labels", 0, MW_OPTION_FLAG, NULL, NULL,
+				{"labels", 0, MW_BOUND(FLAG, labels), NULL, NULL,
 				 "split memory in use by thread (labels thread, thread_id), size "
 				 "(bytes) and age, allocated memory by size, and freed memory by "
 				 "lifetime; sums stay the same"},
-				{"every", 0, MW_OPTION_SECONDS, "TIME", NULL,
+				{"every", 0, MW_BOUND(SECONDS, every), "TIME", NULL,
 				 "write a dump each TIME until the process has ended"},
-				{"count", 0, MW_OPTION_COUNT, "N", NULL,
+				{"count", 0, MW_BOUND(COUNT, count), "N", NULL,
 				 "with --every: stop after N dumps"},
-				{"in-process", 0, MW_OPTION_FLAG, NULL, NULL,
+				{"in-process", 0, MW_BOUND(FLAG, in_process), NULL, NULL,
 				 "the process writes the dump, to the path that its dump_name "
 				 "says"},
 				SELECT_OPTIONS,
@@ -160,7 +160,7 @@ static const mw_subcommand_t subcommands[] = {
 		.operands_min = 1,
 		.operands_max = 1,
 		.run = mw_cmd_serve,
-		.options = {{"listen", 0, MW_OPTION_TEXT, "HOST:PORT", NULL,
+		.options = {{"listen", 0, MW_BOUND(TEXT, listen), "HOST:PORT", NULL,
 			     "where to listen (127.0.0.1:0; port 0 means a free one)"},
 			    END_OF_OPTIONS},
 	},
@@ -188,20 +188,21 @@ static const mw_subcommand_t subcommands[] = {
 		.operands_max = UINT_MAX,
 		.run = mw_cmd_web,
 		.options =
-			{{"listen", 0, MW_OPTION_TEXT, "HOST:PORT", NULL,
+			{{"listen", 0, MW_BOUND(TEXT, listen), "HOST:PORT", NULL,
 			  "where to listen (127.0.0.1:0; port 0 means a free one)"},
-			 {"password-file", 0, MW_OPTION_TEXT, "FILE", NULL,
+			 {"password-file", 0, MW_BOUND(TEXT, password_file), "FILE", NULL,
 			  "ask for the password in the file's first line, by HTTP's basic "
 			  "authentication, with any user name; only you may open the file"},
-			 {"tls-cert", 0, MW_OPTION_TEXT, "FILE", NULL,
+			 {"tls-cert", 0, MW_BOUND(TEXT, tls_cert), "FILE", NULL,
 			  "serve https:// with this certificate and those that it needs (PEM)"},
-			 {"tls-key", 0, MW_OPTION_TEXT, "FILE", NULL,
+			 {"tls-key", 0, MW_BOUND(TEXT, tls_key), "FILE", NULL,
 			  "its key, in a file that only you may open (default: in the same file)"},
-			 {"base-url", 0, MW_OPTION_TEXT, "URL", NULL,
+			 {"base-url", 0, MW_BOUND(TEXT, base_url), "URL", NULL,
 			  "address of a proxy before the server; it hands on what follows its "
 			  "path, asks for a password and has TLS"},
-			 {"no-browser", 0, MW_OPTION_FLAG, NULL, NULL, "print the address only"},
-			 {"control", 0, MW_OPTION_FLAG, NULL, NULL,
+			 {"no-browser", 0, MW_BOUND(FLAG, no_browser), NULL, NULL,
+			  "print the address only"},
+			 {"control", 0, MW_BOUND(FLAG, control), NULL, NULL,
 			  "let the page start, stop and reset sampling, set its rate and marks, "
 			  "write dumps and find leaks"},
 			 END_OF_OPTIONS},
@@ -223,7 +224,7 @@ static const mw_subcommand_t subcommands[] = {
 		.run = mw_cmd_mark,
 		.options =
 			{
-				{"label", 0, MW_OPTION_TEXT, "NAME", NULL,
+				{"label", 0, MW_BOUND(TEXT, label), "NAME", NULL,
 				 "a name for the mark, to use in place of its time"},
 				SELECT_OPTIONS,
 				END_OF_OPTIONS,
@@ -242,11 +243,12 @@ static const mw_subcommand_t subcommands[] = {
 		.run = mw_cmd_clean,
 		.options =
 			{
-				{"older", 0, MW_OPTION_SECONDS, "TIME", NULL,
+				{"older", 0, MW_BOUND(SECONDS, older), "TIME", NULL,
 				 "only files that were last written at least this long ago, such "
 				 "as 2h"},
-				{"keep", 0, MW_OPTION_COUNT, "N", NULL, "keep the latest N files"},
-				{"dry-run", 0, MW_OPTION_FLAG, NULL, NULL,
+				{"keep", 0, MW_BOUND(COUNT, keep), "N", NULL,
+				 "keep the latest N files"},
+				{"dry-run", 0, MW_BOUND(FLAG, dry_run), NULL, NULL,
 				 "print what would be removed, and remove nothing"},
 				MW_SELECT_NAME,
 				END_OF_OPTIONS,
@@ -283,11 +285,11 @@ static const mw_subcommand_t subcommands[] = {
 		.options =
 			{
 				TOP_OPTION,
-				{"all", 0, MW_OPTION_FLAG, NULL, NULL, "all rows"},
-				{"interval", 0, MW_OPTION_FLAG, NULL, NULL,
+				{"all", 0, MW_BOUND(FLAG, all), NULL, NULL, "all rows"},
+				{"interval", 0, MW_BOUND(FLAG, interval), NULL, NULL,
 				 "print for each estimate the range that holds the true value in "
 				 "95 of 100 cases"},
-				{"stacks", 0, MW_OPTION_FLAG, NULL, NULL,
+				{"stacks", 0, MW_BOUND(FLAG, stacks), NULL, NULL,
 				 "instead of the table, print all values of each stack: bytes in "
 				 "use, requested, at the peak and allocated so far, sizes, "
 				 "threads, lifetimes; 10 stacks by default"},
@@ -341,13 +343,13 @@ static const mw_subcommand_t subcommands[] = {
 		.run = mw_cmd_timeline,
 		.options =
 			{
-				{"sample-type", 0, MW_OPTION_TEXT, "TYPE", NULL,
+				{"sample-type", 0, MW_BOUND(TEXT, sample_type), "TYPE", NULL,
 				 "inuse_space (default) or alloc_space; for dumps any type that "
 				 "they have"},
-				{"output", 'o', MW_OPTION_TEXT, "FILE", NULL,
+				{"output", 'o', MW_BOUND(TEXT, output), "FILE", NULL,
 				 "write a file; its ending chooses the format: .html, .svg, .json, "
 				 "else text"},
-				{"json", 0, MW_OPTION_FLAG, NULL, NULL,
+				{"json", 0, MW_BOUND(FLAG, json), NULL, NULL,
 				 "print JSON, with exact values"},
 				MW_SYMBOL_OPTIONS,
 				MW_FETCH_OPTIONS,
@@ -379,27 +381,28 @@ static const mw_subcommand_t subcommands[] = {
 		.run = mw_cmd_check,
 		.options =
 			{
-				{"max-peak", 0, MW_OPTION_TEXT, "BYTES", NULL,
+				{"max-peak", 0, MW_BOUND(TEXT, max_peak), "BYTES", NULL,
 				 "at most this many bytes at the peak"},
-				{"max-live", 0, MW_OPTION_TEXT, "BYTES", NULL,
+				{"max-live", 0, MW_BOUND(TEXT, max_live), "BYTES", NULL,
 				 "at most this many bytes in use"},
-				{"max-growth", 0, MW_OPTION_TEXT, "BYTES", NULL,
+				{"max-growth", 0, MW_BOUND(TEXT, max_growth), "BYTES", NULL,
 				 "at most this many bytes more in use than in the baseline, or a "
 				 "share of the baseline such as 5%"},
-				{"leaks", 0, MW_OPTION_FLAG, NULL, NULL,
+				{"leaks", 0, MW_BOUND(FLAG, leaks), NULL, NULL,
 				 "fail if any block is leaked, in a live process, or in a profile "
 				 "that 'run --leaks -o FILE' wrote"},
-				{"baseline", 0, MW_OPTION_LIST, "TARGET", NULL,
+				{"baseline", 0, MW_BOUND(LIST, baseline), "TARGET", NULL,
 				 "the profile to compare with; several are summed"},
 				SUPPRESS_OPTION,
-				{"no-default-suppressions", 0, MW_OPTION_FLAG, NULL, NULL,
+				{"no-default-suppressions", 0,
+				 MW_BOUND(FLAG, no_default_suppressions), NULL, NULL,
 				 "also count memory that glibc, libstdc++ and CPython keep until "
 				 "the process ends"},
-				{"top", 0, MW_OPTION_COUNT, "N", NULL,
+				{"top", 0, MW_BOUND(COUNT, top), "N", NULL,
 				 "at most N stacks for each limit (default 10)"},
-				{"format", 0, MW_OPTION_CHOICE, "FORMAT", "text|json|junit",
+				{"format", 0, MW_BOUND(CHOICE, format), "FORMAT", "text|json|junit",
 				 "text (default), json or junit"},
-				{"output", 'o', MW_OPTION_TEXT, "FILE", NULL,
+				{"output", 'o', MW_BOUND(TEXT, output), "FILE", NULL,
 				 "write a file instead of standard output"},
 				MW_SYMBOL_OPTIONS,
 				MW_FETCH_OPTIONS,
@@ -460,12 +463,13 @@ static const mw_subcommand_t subcommands[] = {
 		.run = mw_cmd_help,
 		.options =
 			{
-				{"completion", 0, MW_OPTION_CHOICE, "SHELL", "bash|zsh|fish",
+				{"completion", 0, MW_BOUND(CHOICE, completion), "SHELL",
+				 "bash|zsh|fish",
 				 "print a completion script for bash, zsh or fish"},
-				{"man", 0, MW_OPTION_FLAG, NULL, NULL,
+				{"man", 0, MW_BOUND(FLAG, man), NULL, NULL,
 				 "print the subcommand's man page in mdoc(7), or without one the "
 				 "list of all pages"},
-				{"all", 0, MW_OPTION_FLAG, NULL, NULL,
+				{"all", 0, MW_BOUND(FLAG, all), NULL, NULL,
 				 "show every option of the subcommand, not only the common ones"},
 				TERMINAL_OPTIONS,
 				END_OF_OPTIONS,

@@ -65,18 +65,18 @@ static void test_options_and_operands_mix(void) {
 	mw_arguments_t a;
 	CHECK(parse(&a, "report",
 		    WORDS("--lines", "77", "--top=5", "--sample-type", "alloc_space")));
-	CHECK(mw_argument(&a, "lines")->given);
-	CHECK_EQ(mw_argument(&a, "top")->number, 5);
-	CHECK_STR(mw_argument(&a, "sample-type")->text, "alloc_space");
-	CHECK(!mw_argument(&a, "all")->given);
+	CHECK(a.options.lines.given);
+	CHECK_EQ(a.options.top.number, 5);
+	CHECK_STR(a.options.sample_type.text, "alloc_space");
+	CHECK(!a.options.all.given);
 	CHECK_EQ(a.operand_count, 1);
 	CHECK_STR(a.operands[0], "77");
 	CHECK(parse(&a, "dump", WORDS("-oa.pb", "77")));
-	CHECK_STR(mw_argument(&a, "output")->text, "a.pb");
+	CHECK_STR(a.options.output.text, "a.pb");
 	CHECK(parse(&a, "dump", WORDS("77", "-o", "-")));
-	CHECK_STR(mw_argument(&a, "output")->text, "-");
+	CHECK_STR(a.options.output.text, "-");
 	CHECK(parse(&a, "start", WORDS("--wait", "0.5", "--", "-1", "2")));
-	CHECK(mw_argument(&a, "wait")->seconds == 0.5);
+	CHECK(a.options.wait.seconds == 0.5);
 	CHECK_EQ(a.operand_count, 2);
 	CHECK_STR(a.operands[0], "-1");
 }
@@ -89,7 +89,7 @@ static void test_run_leaves_the_program_its_options(void) {
 	CHECK_STR(a.operands[3], "--");
 	CHECK(a.operands[5] == NULL);
 	CHECK(parse(&a, "run", WORDS("--rate", "64K", "--", "ls", "--rate")));
-	CHECK_EQ(mw_argument(&a, "rate")->number, 65536);
+	CHECK_EQ(a.options.rate.number, 65536);
 	CHECK_EQ(a.operand_count, 2);
 	CHECK_STR(a.operands[0], "ls");
 }
@@ -97,17 +97,17 @@ static void test_run_leaves_the_program_its_options(void) {
 static void test_pprofs_spellings(void) {
 	mw_arguments_t a;
 	CHECK(parse(&a, "top", WORDS("-focus=a|b", "-show_from", "main", "-cum", "77")));
-	CHECK_STR(mw_argument(&a, "focus")->text, "a|b");
-	CHECK_STR(mw_argument(&a, "show-from")->text, "main");
-	CHECK(mw_argument(&a, "cum")->given);
+	CHECK_STR(a.options.focus.text, "a|b");
+	CHECK_STR(a.options.show_from.text, "main");
+	CHECK(a.options.cum.given);
 	CHECK_STR(a.operands[0], "77");
 	CHECK(parse(&a, "top", WORDS("--inuse_space", "-trim=false", "-oout.svg", "77")));
-	CHECK(mw_argument(&a, "inuse-space")->given);
-	CHECK(mw_argument(&a, "trim")->given && mw_argument(&a, "trim")->number == 0);
-	CHECK_STR(mw_argument(&a, "output")->text, "out.svg");
+	CHECK(a.options.inuse_space.given);
+	CHECK(a.options.trim.given && a.options.trim.is_off);
+	CHECK_STR(a.options.output.text, "out.svg");
 	CHECK(parse(&a, "top", WORDS("-noinlines=false", "-nodefraction", "0.25", "77")));
-	CHECK(!mw_argument(&a, "noinlines")->given);
-	CHECK((int)(mw_argument(&a, "nodefraction")->fraction * 100) == 25);
+	CHECK(!a.options.noinlines.given);
+	CHECK((int)(a.options.nodefraction.fraction * 100) == 25);
 	CHECK(!parse(&a, "top", WORDS("-noinlines=perhaps", "77")));
 	CHECK(!parse(&a, "top", WORDS("-nodefraction=-1", "77")));
 	CHECK(!parse(&a, "status", WORDS("-json", "77")));
@@ -172,6 +172,46 @@ static void test_table_is_sound(void) {
 	CHECK(mw_subcommand_find("nosuch") == NULL);
 }
 
+static bool is_same_name(const char *a, const char *b) {
+	while (*a != '\0' && (*a == *b || (strchr("-_", *a) && strchr("-_", *b) && *b != '\0')))
+		a++, b++;
+	return *a == *b;
+}
+
+/* Options of one name fill in one value, and others do not. */
+static void check_pair(const mw_option_t *a, const mw_option_t *b) {
+	if (a->value_at != 0 && b->value_at != 0)
+		CHECK(is_same_name(a->name, b->name) == (a->value_at == b->value_at));
+}
+
+static void check_against(const mw_subcommand_t *s, const mw_option_t *a) {
+	const mw_option_t *b;
+	for (size_t i = 0; (b = mw_subcommand_option(s, i)) != NULL; i++)
+		check_pair(a, b);
+}
+
+static void check_values(const mw_subcommand_t *s) {
+	const mw_option_t *option;
+	for (size_t i = 0; (option = mw_subcommand_option(s, i)) != NULL; i++) {
+		mw_option_kind_t kind = mw_option_kind(option);
+		CHECK(option->value_at < sizeof(mw_option_values_t));
+		if (option->value_at == 0) {
+			CHECK(s->more != NULL && option >= s->more &&
+			      option < s->more + MW_UNBOUND_OPTIONS_MAX);
+			CHECK(kind == MW_OPTION_SWITCH || kind == MW_OPTION_TEXT);
+		}
+		for (size_t k = 0; k < mw_command_table.subcommand_count; k++)
+			check_against(&mw_command_table.subcommands[k], option);
+	}
+}
+
+static void test_each_option_has_a_value(void) {
+	for (size_t i = 0; i < mw_command_table.subcommand_count; i++)
+		check_values(&mw_command_table.subcommands[i]);
+	for (size_t i = 0; i < mw_command_table.program_count; i++)
+		check_values(&mw_command_table.programs[i]);
+}
+
 /* `report` leaves what shapes a view to the views; what chooses samples is for both. */
 static void test_report_knows_what_is_for_views(void) {
 	static const struct {
@@ -194,10 +234,10 @@ static void test_report_knows_what_is_for_views(void) {
 static void test_words(void) {
 	mw_arguments_t a;
 	CHECK(parse(&a, "top", WORDS("--symbolize=remote:demangle=none", "1")));
-	CHECK(mw_argument_has_word(&a, "symbolize", "remote"));
-	CHECK(mw_argument_has_word(&a, "symbolize", "demangle=none"));
-	CHECK(!mw_argument_has_word(&a, "symbolize", "local"));
-	CHECK(!mw_argument_has_word(&a, "symbolize", "demangle"));
+	CHECK(mw_value_has_word(&a.options.symbolize, "remote"));
+	CHECK(mw_value_has_word(&a.options.symbolize, "demangle=none"));
+	CHECK(!mw_value_has_word(&a.options.symbolize, "local"));
+	CHECK(!mw_value_has_word(&a.options.symbolize, "demangle"));
 	mw_arguments_release(&a);
 	static char *const bad[] = {"--symbolize=", "--symbolize=:", "--symbolize=local:",
 				    "--symbolize=loca", "--symbolize=local:x"};
@@ -217,6 +257,7 @@ int main(void) {
 	RUN(test_pprofs_spellings);
 	RUN(test_complaints_name_what_is_allowed);
 	RUN(test_table_is_sound);
+	RUN(test_each_option_has_a_value);
 	RUN(test_report_knows_what_is_for_views);
 	return 0;
 }

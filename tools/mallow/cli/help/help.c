@@ -141,9 +141,9 @@ static const mw_subcommand_t *find_any(const char *name) {
 }
 
 int mw_cmd_help(const mw_arguments_t *arguments) {
-	const char *shell = mw_argument(arguments, "completion")->text;
+	const char *shell = arguments->options.completion.text;
 	const char *name = arguments->operand_count > 0 ? arguments->operands[0] : NULL;
-	bool man = mw_argument(arguments, "man")->given;
+	bool man = arguments->options.man.given;
 	const mw_subcommand_t *subcommand = name ? find_any(name) : NULL;
 	if (name && !subcommand)
 		return MW_EXIT_TROUBLE;
@@ -155,7 +155,7 @@ int mw_cmd_help(const mw_arguments_t *arguments) {
 	else if (man)
 		mw_help_print_man_list(stdout);
 	else if (subcommand)
-		mw_help_print(stdout, subcommand, mw_argument(arguments, "all")->given);
+		mw_help_print(stdout, subcommand, arguments->options.all.given);
 	else
 		mw_help_print_all(stdout);
 	return MW_EXIT_FINE;

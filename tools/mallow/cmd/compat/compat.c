@@ -60,27 +60,30 @@ enum {
 
 /* The outputs come first, in the order of mw_outputs. */
 static const mw_option_t compat_options[] = {
-#define MW_OUTPUT(name, kind, view, format, programs, help) {name, 0, kind, "RE", NULL, help},
+#define MW_OUTPUT(name, kind, view, format, programs, help) {name, 0, kind, 0, "RE", NULL, help},
 #include "cmd/compat/outputs.def"
 #undef MW_OUTPUT
-#define IDLE(name, value, why) {name, 0, MW_OPTION_TEXT, value, NULL, "no effect"},
+#define IDLE(name, value, why) {name, 0, MW_OPTION_TEXT, 0, value, NULL, "no effect"},
 	IDLE_OPTIONS
 #undef IDLE
-#define IDLE(name, value, why) {name, 0, MW_OPTION_SWITCH, value, NULL, "no effect"},
+#define IDLE(name, value, why) {name, 0, MW_OPTION_SWITCH, 0, value, NULL, "no effect"},
 		IDLE_SWITCHES
 #undef IDLE
-	{"show_bytes", 0, MW_OPTION_SWITCH, NULL, NULL, "show values in bytes"},
-	{"add_comment", 0, MW_OPTION_TEXT, "TEXT", NULL, "add TEXT to the profile's comments"},
-	{"http", 0, MW_OPTION_TEXT, "HOST:PORT", NULL,
+	{"show_bytes", 0, MW_BOUND(SWITCH, show_bytes), NULL, NULL, "show values in bytes"},
+	{"add_comment", 0, MW_BOUND(TEXT, add_comment), "TEXT", NULL,
+	 "add TEXT to the profile's comments"},
+	{"http", 0, MW_BOUND(TEXT, http), "HOST:PORT", NULL,
 	 "show a flame graph in a browser, from a file; no server is started"},
-	{"symbols", 0, MW_OPTION_SWITCH, NULL, NULL,
+	{"symbols", 0, MW_BOUND(SWITCH, symbols), NULL, NULL,
 	 "print names of addresses; standard input holds the maps of PROGRAM and one address a "
 	 "line. With --lines also module and place of each, with tabs between"},
-	{"version", 0, MW_OPTION_SWITCH, NULL, NULL, "print the version; takes no other arguments"},
-	{"test", 0, MW_OPTION_SWITCH, NULL, NULL,
+	{"version", 0, MW_BOUND(SWITCH, version), NULL, NULL,
+	 "print the version; takes no other arguments"},
+	{"test", 0, MW_BOUND(SWITCH, test), NULL, NULL,
 	 "jeprof's self-test; mallow has none; takes no other arguments"},
-	{"interactive", 0, MW_OPTION_SWITCH, NULL, NULL, "read commands from a prompt (default)"},
-	{NULL, 0, MW_OPTION_FLAG, NULL, NULL, NULL},
+	{"interactive", 0, MW_BOUND(SWITCH, interactive), NULL, NULL,
+	 "read commands from a prompt (default)"},
+	{NULL, 0, MW_OPTION_FLAG, 0, NULL, NULL, NULL},
 };
 
 /* Options of jeprof and of gperftools' pprof: these programs take the begin of a name for the
@@ -181,7 +184,7 @@ static bool find_output(const mw_arguments_t *arguments, const mw_output_row_t *
 		}
 		*out = &mw_outputs[i];
 	}
-	if (*out == NULL && mw_argument(arguments, "http")->given) {
+	if (*out == NULL && arguments->options.http.given) {
 		mw_complain("note: -http starts no server; a browser opens the flame graph from a "
 			    "file");
 		*out = &page;
@@ -192,17 +195,16 @@ static bool find_output(const mw_arguments_t *arguments, const mw_output_row_t *
 /* Sets options to the defaults of both programs. */
 static bool set_standards(mw_arguments_t *view, const mw_arguments_t *arguments) {
 	bool good = true;
-	if (mw_argument(arguments, "show_bytes")->given)
+	if (arguments->options.show_bytes.given)
 		good = mw_arguments_set(view, "unit", "B");
 	view->is_pprof = !is_jeprof(arguments);
 	if (view->is_pprof)
-		return good && (mw_argument(view, "unit")->given ||
-				mw_arguments_set(view, "unit", "minimum"));
+		return good &&
+		       (view->options.unit.given || mw_arguments_set(view, "unit", "minimum"));
 	view->is_jeprof = true;
 	if (strcmp(view->subcommand->name, "graph") != 0)
 		return good && mw_arguments_set(view, "trim", "false");
-	return good &&
-	       (mw_argument(view, "maxdegree")->given || mw_arguments_set(view, "maxdegree", "8"));
+	return good && (view->options.maxdegree.given || mw_arguments_set(view, "maxdegree", "8"));
 }
 
 static int load_and_make(mw_arguments_t *view, const mw_output_row_t *row) {
@@ -223,17 +225,10 @@ static int load_and_make(mw_arguments_t *view, const mw_output_row_t *row) {
 	return status;
 }
 
-static size_t shared_count(void) {
-	size_t count = 0;
-	while (mw_view_options[count].name != NULL)
-		count++;
-	return count;
-}
-
 /* Without an output gperftools' pprof and jeprof print text where no terminal shows it, and Go's
  * pprof reads commands: a script on standard input is read, and without one text is printed. */
 static bool prints_text(const mw_arguments_t *arguments) {
-	if (mw_argument(arguments, "interactive")->given || mw_stdout_is_terminal())
+	if (arguments->options.interactive.given || mw_stdout_is_terminal())
 		return false;
 	int c = isatty(STDIN_FILENO) ? EOF : getc(stdin);
 	if (c != EOF)
@@ -245,28 +240,24 @@ static int run_compat(const mw_arguments_t *arguments) {
 	const mw_output_row_t *row;
 	if (!find_output(arguments, &row))
 		return MW_EXIT_TROUBLE;
-	if (mw_argument(arguments, "version")->given || mw_argument(arguments, "test")->given) {
+	if (arguments->options.version.given || arguments->options.test.given) {
 		mw_complain(
 			"%s: --version and --test take no other arguments; leave the others out",
 			arguments->subcommand->name);
 		return MW_EXIT_TROUBLE;
 	}
 	say_idle(arguments);
-	if (mw_argument(arguments, "symbols")->given) {
+	if (arguments->options.symbols.given) {
 		mw_load_take_options(arguments);
-		return mw_name_addresses(arguments->operands[0],
-					 mw_argument(arguments, "lines")->given);
+		return mw_name_addresses(arguments->operands[0], arguments->options.lines.given);
 	}
 	if (row == NULL && prints_text(arguments))
 		row = mw_output_row_find("text");
 	char **targets = arguments->operands;
 	mw_arguments_t view = *arguments;
 	view.program = NULL;
-	view.comment = mw_argument(arguments, "add_comment")->text;
+	view.comment = arguments->options.add_comment.text;
 	view.subcommand = mw_subcommand_find(row != NULL ? row->view : "top");
-	/* A view has different options after the shared ones. */
-	for (size_t i = shared_count(); i < sizeof(view.values) / sizeof(view.values[0]); i++)
-		view.values[i] = (mw_option_value_t){0};
 	if (arguments->operand_count > 1 && is_program(targets[0]))
 		view.program = *targets++;
 	unsigned count = arguments->operand_count - (unsigned)(targets - arguments->operands);

@@ -95,7 +95,7 @@ static bool is_text(const char *format) {
 int mw_output_make(const mw_output_row_t *row, mw_arguments_t *arguments, mw_profile_t *profile,
 		   size_t base_first) {
 	char name[4096] = "";
-	bool has_path = mw_argument(arguments, "output")->given;
+	bool has_path = arguments->options.output.given;
 	if (!has_path && row->programs != NULL) {
 		if (!temporary_name(row->format, name, sizeof(name)))
 			return MW_EXIT_TROUBLE;

@@ -64,7 +64,7 @@ static void set(mw_settings_t *s, const char *name, const char *value) {
 void mw_settings_init(mw_settings_t *s, const mw_arguments_t *arguments) {
 	*s = (mw_settings_t){0};
 	for (const mw_option_t *option = mw_view_options; option->name != NULL; option++) {
-		const mw_option_value_t *value = mw_argument(arguments, option->name);
+		const mw_text_value_t *value = mw_argument(arguments, option->name);
 		if (value->given && !is_for_once(option->name))
 			set(s, option->name, value->text);
 	}

@@ -185,7 +185,7 @@ int mw_cmd_doctor(const mw_arguments_t *arguments) {
 	if (look(&doctor, arguments, &error) != 0) {
 		mw_complain("%s", error.text);
 		status = MW_EXIT_TROUBLE;
-	} else if (mw_argument(arguments, "json")->given) {
+	} else if (arguments->options.json.given) {
 		status = print_json(&doctor);
 	} else {
 		mw_pager_begin(arguments);

@@ -7,8 +7,8 @@
 #include "cli/complain.h"
 #include "formats/state/state_file.h"
 
-static bool take(const mw_arguments_t *arguments, const char *option, uint32_t *hz) {
-	const mw_option_value_t *rate = mw_argument(arguments, option);
+static bool take(const mw_arguments_t *arguments, const char *option, const mw_number_value_t *rate,
+		 uint32_t *hz) {
 	if (!rate->given)
 		return true;
 	if (rate->number > MW_CPU_HZ_MAX) {
@@ -48,7 +48,7 @@ const char *mw_cpu_event_word(uint32_t rate) {
 }
 
 /* Returns the number of the event that the user asked for. */
-static uint32_t take_event(const mw_option_value_t *event) {
+static uint32_t take_event(const mw_text_value_t *event) {
 	uint32_t number = MW_CPU_EVENTS;
 	while (event->given && --number > 0)
 		if (strcmp(events[number] + strlen(OF), event->text) == 0)
@@ -56,10 +56,11 @@ static uint32_t take_event(const mw_option_value_t *event) {
 	return MW_CPU_BY_TIMER;
 }
 
-bool mw_cpu_rate_take(const mw_arguments_t *arguments, const char *option, uint32_t *rate) {
-	uint32_t hz = *rate, event = take_event(mw_argument(arguments, "event"));
-	bool is_wall = mw_argument(arguments, "wall")->given;
-	if (!take(arguments, option, &hz))
+bool mw_cpu_rate_take(const mw_arguments_t *arguments, const char *option,
+		      const mw_number_value_t *value, uint32_t *rate) {
+	uint32_t hz = *rate, event = take_event(&arguments->options.event);
+	bool is_wall = arguments->options.wall.given;
+	if (!take(arguments, option, value, &hz))
 		return false;
 	if (is_wall && event != MW_CPU_BY_TIMER) {
 		mw_complain("%s: --wall and --event do not go together",

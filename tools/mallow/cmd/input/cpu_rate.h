@@ -13,9 +13,11 @@
  * Go take them. */
 #define MW_CPU_DEFAULT_HZ 100u
 
-/* Changes *rate, which is as live.cpu_hz, if the option, --wall or --event is given.  Returns false
- * after a message if the option is out of range, or if two of these do not go together. */
-bool mw_cpu_rate_take(const mw_arguments_t *arguments, const char *option, uint32_t *rate);
+/* Changes *rate, which is as live.cpu_hz, if the option of this name and value, --wall or --event
+ * is given.  Returns false after a message if the option is out of range, or if two of these do not
+ * go together. */
+bool mw_cpu_rate_take(const mw_arguments_t *arguments, const char *option,
+		      const mw_number_value_t *value, uint32_t *rate);
 
 /* Returns what the samples are of: "CPU time", "wall-clock time" or an event's name. */
 const char *mw_cpu_source(uint32_t rate);

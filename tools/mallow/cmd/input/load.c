@@ -67,32 +67,31 @@ static bool wants_local = true, wants_remote = true, wants_all_anew, wants_linke
 	    wants_signatures;
 
 void mw_load_take_options(const mw_arguments_t *arguments) {
-	static const char how[] = "symbolize";
-	bool local = mw_argument_has_word(arguments, how, "local") ||
-		     mw_argument_has_word(arguments, how, "fastlocal");
-	bool remote = mw_argument_has_word(arguments, how, "remote");
-	bool none = mw_argument_has_word(arguments, how, "none");
-	places.debuginfod = !none && mw_argument_has_word(arguments, how, "debuginfod");
+	const mw_text_value_t *how = &arguments->options.symbolize;
+	bool local = mw_value_has_word(how, "local") || mw_value_has_word(how, "fastlocal");
+	bool remote = mw_value_has_word(how, "remote");
+	bool none = mw_value_has_word(how, "none");
+	places.debuginfod = !none && mw_value_has_word(how, "debuginfod");
 	wants_local = !none && (local || places.debuginfod || !remote);
 	wants_remote = !none && (remote || !local);
-	wants_all_anew = mw_argument_has_word(arguments, how, "force");
-	wants_linker_names = mw_argument_has_word(arguments, how, "demangle=none");
-	wants_signatures = mw_argument_has_word(arguments, how, "demangle=full");
-	places.sysroot = mw_argument(arguments, "sysroot")->text;
-	if (mw_argument(arguments, "memory")->given)
-		mw_limit_set(mw_argument(arguments, "memory")->number);
-	places.binary_path = mw_argument(arguments, "binary-path")->text;
+	wants_all_anew = mw_value_has_word(how, "force");
+	wants_linker_names = mw_value_has_word(how, "demangle=none");
+	wants_signatures = mw_value_has_word(how, "demangle=full");
+	places.sysroot = arguments->options.sysroot.text;
+	if (arguments->options.memory.given)
+		mw_limit_set(arguments->options.memory.number);
+	places.binary_path = arguments->options.binary_path.text;
 	if (places.binary_path == NULL)
 		places.binary_path = getenv("PPROF_BINARY_PATH");
 }
 
 void mw_load_take_fetch_options(const mw_arguments_t *arguments) {
 	const mw_fetch_options_t fetch = {
-		.seconds = (unsigned)mw_argument(arguments, "seconds")->number,
-		.timeout_seconds = mw_argument(arguments, "timeout")->seconds,
-		.authority = mw_argument(arguments, "tls-ca")->text,
-		.certificate = mw_argument(arguments, "tls-cert")->text,
-		.key = mw_argument(arguments, "tls-key")->text,
+		.seconds = (unsigned)arguments->options.seconds.number,
+		.timeout_seconds = arguments->options.timeout.seconds,
+		.authority = arguments->options.tls_ca.text,
+		.certificate = arguments->options.tls_cert.text,
+		.key = arguments->options.tls_key.text,
 	};
 	mw_fetch_configure(&fetch);
 }

@@ -19,7 +19,7 @@
 /* Rows of the option table for symbols (MW_SYMBOL_OPTIONS), which mw_load_take_options() reads. */
 #define MW_SYMBOLIZE_OPTION                                                                        \
 	{                                                                                          \
-		"symbolize", 0, MW_OPTION_WORDS, "HOW",                                            \
+		"symbolize", 0, MW_BOUND(WORDS, symbolize), "HOW",                                 \
 			"none|local|fastlocal|remote|debuginfod|force|demangle=none|"              \
 			"demangle=full|demangle=templates|demangle=default",                       \
 			"how addresses get names. none: they get none; local: from "               \
@@ -35,19 +35,22 @@
 	}
 #define MW_BINARY_PATH_OPTION                                                                      \
 	{                                                                                          \
-		"binary-path", 0, MW_OPTION_TEXT, "DIRS", NULL,                                    \
+		"binary-path", 0, MW_BOUND(TEXT, binary_path), "DIRS", NULL,                       \
 			"directories to search first for binaries: by name, by path, and in a "    \
 			"subdirectory named like the build-id; put colons between several (or "    \
 			"set PPROF_BINARY_PATH)"                                                   \
 	}
 #define MW_SYSROOT_OPTION                                                                          \
-	{ "sysroot", 0, MW_OPTION_TEXT, "DIR", NULL, "root directory of the profiled system" }
+	{                                                                                          \
+		"sysroot", 0, MW_BOUND(TEXT, sysroot), "DIR", NULL,                                \
+			"root directory of the profiled system"                                    \
+	}
 
 /* Row of the option table for the reader's memory limit, for every subcommand that reads
  * profiles. */
 #define MW_MEMORY_OPTION                                                                           \
 	{                                                                                          \
-		"memory", 0, MW_OPTION_BYTES, "SIZE", NULL,                                        \
+		"memory", 0, MW_BOUND(BYTES, memory), "SIZE", NULL,                                \
 			"use at most this much memory to read a profile (default 1G)"              \
 	}
 
@@ -69,23 +72,22 @@ typedef enum mw_load_detail {
 /* Rows of the option table for servers (MW_FETCH_OPTIONS), which mw_load_take_options() reads. */
 #define MW_SECONDS_OPTION                                                                          \
 	{                                                                                          \
-		"seconds", 0, MW_OPTION_COUNT, "N", NULL,                                          \
+		"seconds", 0, MW_BOUND(COUNT, seconds), "N", NULL,                                 \
 			"URLs: how long the server collects the profile"                           \
 	}
 /* Certificates of https:// servers, with pprof's option names. */
 #define MW_TLS_OPTIONS                                                                             \
-	{                                                                                          \
-		"tls-ca", 0,    MW_OPTION_TEXT,                                                    \
-		"FILE",   NULL, "https:// URLs: file of trusted certificates"},                    \
-		{"tls-cert", 0,    MW_OPTION_TEXT,                                                 \
+	{"tls-ca", 0,    MW_BOUND(TEXT, tls_ca),                                                   \
+	 "FILE",   NULL, "https:// URLs: file of trusted certificates"},                           \
+		{"tls-cert", 0,    MW_BOUND(TEXT, tls_cert),                                       \
 		 "FILE",     NULL, "https:// URLs: your certificate, if servers ask for one"},     \
 	{                                                                                          \
-		"tls-key", 0, MW_OPTION_TEXT, "FILE", NULL,                                        \
+		"tls-key", 0, MW_BOUND(TEXT, tls_key), "FILE", NULL,                               \
 			"https:// URLs: the key of your certificate (default: in the same file)"   \
 	}
 #define MW_TIMEOUT_OPTION                                                                          \
 	{                                                                                          \
-		"timeout", 0, MW_OPTION_SECONDS, "TIME", NULL,                                     \
+		"timeout", 0, MW_BOUND(SECONDS, timeout), "TIME", NULL,                            \
 			"URLs: how long to wait for the answer, in addition to --seconds "         \
 			"(default 60s)"                                                            \
 	}

@@ -17,17 +17,10 @@ struct mw_filter {
 	const char *cgroup; /* NULL = any */
 };
 
-static bool is_given(const mw_arguments_t *arguments, const char *name) {
-	for (const mw_option_t *option = arguments->subcommand->options; option->name; option++)
-		if (strcmp(option->name, name) == 0)
-			return mw_argument(arguments, name)->given;
-	return false;
-}
-
 bool mw_filter_make(const mw_arguments_t *arguments, mw_filter_t **out) {
 	mw_filter_t *filter = mw_xcalloc(1, sizeof(*filter));
-	if (is_given(arguments, "name")) {
-		const char *pattern = mw_argument(arguments, "name")->text;
+	if (arguments->options.name.given) {
+		const char *pattern = arguments->options.name.text;
 		int error = regcomp(&filter->name, pattern, REG_EXTENDED | REG_NOSUB);
 		if (error != 0) {
 			char why[128];
@@ -40,8 +33,8 @@ bool mw_filter_make(const mw_arguments_t *arguments, mw_filter_t **out) {
 		}
 		filter->by_name = true;
 	}
-	if (is_given(arguments, "cgroup"))
-		filter->cgroup = mw_argument(arguments, "cgroup")->text;
+	if (arguments->options.cgroup.given)
+		filter->cgroup = arguments->options.cgroup.text;
 	*out = filter;
 	return true;
 }
@@ -93,8 +86,8 @@ bool mw_filter_matches(const mw_filter_t *filter, const mw_place_t *place, const
 }
 
 bool mw_selects_several(const mw_arguments_t *arguments) {
-	return arguments->operand_count > 1 || is_given(arguments, "all") ||
-	       is_given(arguments, "name") || is_given(arguments, "cgroup");
+	return arguments->operand_count > 1 || arguments->options.all.given ||
+	       arguments->options.name.given || arguments->options.cgroup.given;
 }
 
 static int worse(int a, int b) {
@@ -146,8 +139,8 @@ static int work_on_matching(const mw_arguments_t *arguments, mw_target_work_t *w
 }
 
 int mw_on_selected(const mw_arguments_t *arguments, mw_target_work_t *work, const void *context) {
-	bool filtered = is_given(arguments, "all") || is_given(arguments, "name") ||
-			is_given(arguments, "cgroup");
+	bool filtered = arguments->options.all.given || arguments->options.name.given ||
+			arguments->options.cgroup.given;
 	if (!filtered && arguments->operand_count == 0) {
 		mw_complain("%s: which process? give a pid, or --all, --name or --cgroup",
 			    arguments->subcommand->name);

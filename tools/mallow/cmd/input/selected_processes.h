@@ -16,15 +16,15 @@
 
 /* Rows of the option table. */
 #define MW_SELECT_ALL                                                                              \
-	{ "all", 0, MW_OPTION_FLAG, NULL, NULL, "all live processes that run mallow" }
+	{ "all", 0, MW_BOUND(FLAG, all), NULL, NULL, "all live processes that run mallow" }
 #define MW_SELECT_NAME                                                                             \
 	{                                                                                          \
-		"name", 0, MW_OPTION_TEXT, "REGEX", NULL,                                          \
+		"name", 0, MW_BOUND(TEXT, name), "REGEX", NULL,                                    \
 			"live processes whose program has a matching name (extended regex)"        \
 	}
 #define MW_SELECT_CGROUP                                                                           \
 	{                                                                                          \
-		"cgroup", 0, MW_OPTION_TEXT, "GROUP", NULL,                                        \
+		"cgroup", 0, MW_BOUND(TEXT, cgroup), "GROUP", NULL,                                \
 			"live processes in a control group: its path, or a part of it such as a "  \
 			"container's id"                                                           \
 	}

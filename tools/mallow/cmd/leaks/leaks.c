@@ -66,7 +66,7 @@ static bool prints_itself(const leaks_job_t *job, mw_profile_t *profile, int *re
 
 static int show(const leaks_job_t *job, const mw_target_t *target, mw_snapshot_t *last,
 		const mw_snapshot_t *earlier, mw_error_t *error) {
-	const mw_option_value_t *top = mw_argument(job->arguments, "top");
+	const mw_number_value_t *top = &job->arguments->options.top;
 	mw_profile_t *profile = mw_profile_of_leaks(last, earlier);
 	mw_load_names(target, NULL, MW_LOAD_SYMBOLS_NOTES, profile);
 	mw_suppress(job->suppressions, profile, true);
@@ -91,7 +91,7 @@ static int show(const leaks_job_t *job, const mw_target_t *target, mw_snapshot_t
 
 static int show_growth(const leaks_job_t *job, const mw_target_t *target, const mw_snapshot_t *last,
 		       mw_error_t *error) {
-	const mw_option_value_t *top = mw_argument(job->arguments, "top");
+	const mw_number_value_t *top = &job->arguments->options.top;
 	const mw_state_leak_check_t *its = &last->leak_check;
 	uint64_t stored =
 		its->leaks_used < its->leaks_found ? 0 : its->leaks_used - its->leaks_found;
@@ -166,8 +166,8 @@ static uint32_t seconds_word(double seconds) {
 }
 
 int mw_cmd_leaks(const mw_arguments_t *arguments) {
-	const mw_option_value_t *wait = mw_argument(arguments, "wait");
-	const mw_option_value_t *limit = mw_argument(arguments, "limit");
+	const mw_seconds_value_t *wait = &arguments->options.wait;
+	const mw_seconds_value_t *limit = &arguments->options.limit;
 	mw_view_request_t request;
 	mw_error_t error;
 	mw_load_take_options(arguments);
@@ -176,13 +176,13 @@ int mw_cmd_leaks(const mw_arguments_t *arguments) {
 		mw_complain("%s", error.text);
 		return MW_EXIT_TROUBLE;
 	}
-	uint32_t options = (mw_argument(arguments, "peek")->given ? MW_LEAK_PEEK : 0u) |
-			   (mw_argument(arguments, "shared")->given ? MW_LEAK_SHARED : 0u);
-	double growth_seconds = mw_argument(arguments, "growth")->seconds;
+	uint32_t options = (arguments->options.peek.given ? MW_LEAK_PEEK : 0u) |
+			   (arguments->options.shared.given ? MW_LEAK_SHARED : 0u);
+	double growth_seconds = arguments->options.growth.seconds;
 	if (growth_seconds > 0)
 		options |= MW_LEAK_HOLDERS | seconds_word(growth_seconds);
 	mw_suppressions_t suppressions = {0};
-	const mw_option_value_t *files = mw_argument(arguments, "suppress");
+	const mw_list_value_t *files = &arguments->options.suppress;
 	for (size_t i = 0; i < files->text_count; i++)
 		if (mw_suppressions_read(&suppressions, files->texts[i], &error) != 0) {
 			mw_complain("%s", error.text);
@@ -194,10 +194,10 @@ int mw_cmd_leaks(const mw_arguments_t *arguments) {
 		.check = {.wait_seconds = wait->given ? wait->seconds : MW_REQUEST_WAIT_SECONDS,
 			  .limit_seconds = limit->given ? limit->seconds : MW_CHECK_LIMIT_SECONDS,
 			  .options = options},
-		.watch_seconds = mw_argument(arguments, "watch")->seconds,
+		.watch_seconds = arguments->options.watch.seconds,
 		.growth_seconds = growth_seconds,
-		.is_last = mw_argument(arguments, "last")->given,
-		.is_json = mw_argument(arguments, "json")->given,
+		.is_last = arguments->options.last.given,
+		.is_json = arguments->options.json.given,
 		.has_view = request.path != NULL || request.picture != NULL,
 		.suppressions = &suppressions,
 	};

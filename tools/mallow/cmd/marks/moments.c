@@ -109,9 +109,9 @@ static int take_window(const char *text, const mw_inputs_t *inputs, window_t *wi
 }
 
 int mw_moments_take(const mw_arguments_t *arguments, mw_inputs_t *inputs, mw_error_t *error) {
-	const char *since = mw_argument(arguments, "since")->text;
-	const char *alive = mw_argument(arguments, "alive-at")->text;
-	const char *between = mw_argument(arguments, "made-between")->text;
+	const char *since = arguments->options.since.text;
+	const char *alive = arguments->options.alive_at.text;
+	const char *between = arguments->options.made_between.text;
 	window_t window = {0, INT64_MAX, false};
 	free(since_path);
 	free(alive_path);

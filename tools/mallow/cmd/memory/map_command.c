@@ -105,10 +105,11 @@ static int show_map(const mw_target_t *target, const void *context, mw_error_t *
 				    "%s: the process has not walked its heap yet; try again later",
 				    target->shown);
 	}
-	const mw_option_value_t *top = mw_argument(context, "top");
+	const mw_arguments_t *arguments = context;
+	const mw_number_value_t *top = &arguments->options.top;
 	mw_heap_map_make(&map, snapshot, top->given ? (size_t)top->number : 0);
 	int status = MW_EXIT_FINE;
-	if (mw_argument(context, "json")->given)
+	if (arguments->options.json.given)
 		status = print_json(snapshot, &map);
 	else
 		print_text(snapshot, &map);

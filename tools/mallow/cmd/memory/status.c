@@ -486,8 +486,9 @@ static int show_status(const mw_target_t *target, const void *context, mw_error_
 	mw_show_text(snapshot->header.program, view.program, sizeof(view.program));
 	join_args(snapshot->header.args, sizeof(snapshot->header.args), view.args,
 		  sizeof(view.args));
+	const mw_arguments_t *arguments = context;
 	int status = MW_EXIT_FINE;
-	if (mw_argument(context, "json")->given)
+	if (arguments->options.json.given)
 		status = print_json(&view);
 	else
 		print_text(&view);

@@ -67,9 +67,9 @@ static void say(const dead_file_t *file, bool dry) {
 }
 
 static void remove_dead(const mw_arguments_t *arguments, const dead_file_t *list, size_t count) {
-	const mw_option_value_t *older = mw_argument(arguments, "older");
-	const mw_option_value_t *keep = mw_argument(arguments, "keep");
-	bool dry = mw_argument(arguments, "dry-run")->given;
+	const mw_seconds_value_t *older = &arguments->options.older;
+	const mw_number_value_t *keep = &arguments->options.keep;
+	bool dry = arguments->options.dry_run.given;
 	uint64_t now_ns = mw_now_ns();
 	size_t removed = 0;
 	int64_t freed_bytes = 0;

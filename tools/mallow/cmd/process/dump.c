@@ -50,19 +50,19 @@ static void say_nameless(const mw_profile_t *p, const char *path) {
 static int dump_target(const mw_target_t *target, const void *context, mw_error_t *error) {
 	const dump_job_t *job = context;
 	const mw_arguments_t *arguments = job->arguments;
-	const char *path = job->one_file ? mw_argument(arguments, "output")->text : NULL;
-	const char *format_name = mw_argument(arguments, "format")->text;
-	bool symbols = !mw_argument(arguments, "no-symbols")->given;
+	const char *path = job->one_file ? arguments->options.output.text : NULL;
+	const char *format_name = arguments->options.format.text;
+	bool symbols = !arguments->options.no_symbols.given;
 	mw_format_t format = path ? mw_format_of_name(path) : MW_FORMAT_PROTO;
 	if (format_name && mw_format_parse(format_name, &format) != 0)
 		return mw_error_set(error, "dump: unknown format '%s'", format_name);
 	/* The other text formats cannot hold names. */
 	symbols = symbols && (format == MW_FORMAT_PROTO || format == MW_FORMAT_SYMBOLIZED);
-	bool bundle = mw_argument(arguments, "bundle")->given;
+	bool bundle = arguments->options.bundle.given;
 	if (bundle && !(symbols && format == MW_FORMAT_PROTO))
 		return mw_error_set(error, "dump: --bundle writes a profile.proto with names; "
 					   "leave out --no-symbols and other formats");
-	bool labels = bundle || mw_argument(arguments, "labels")->given;
+	bool labels = bundle || arguments->options.labels.given;
 	mw_profile_t *profile;
 	if (mw_load(target, symbols ? MW_LOAD_SYMBOLS_NOTES : MW_LOAD_NO_SYMBOLS,
 		    labels ? MW_LOAD_SPLIT : MW_LOAD_STACKS, &profile, error) != 0)
@@ -115,7 +115,7 @@ static void pause_seconds(double seconds) {
 
 /* Decides where files go.  False: a message was printed. */
 static bool choose_place(const mw_arguments_t *arguments, bool repeated, dump_job_t *job) {
-	const char *output = mw_argument(arguments, "output")->text;
+	const char *output = arguments->options.output.text;
 	struct stat info;
 	*job = (dump_job_t){.arguments = arguments};
 	if (!output)
@@ -134,11 +134,11 @@ static bool choose_place(const mw_arguments_t *arguments, bool repeated, dump_jo
 }
 
 int mw_cmd_dump(const mw_arguments_t *arguments) {
-	if (mw_argument(arguments, "cpu")->given)
+	if (arguments->options.cpu.given)
 		mw_load_choose_cpu();
-	const mw_option_value_t *every = mw_argument(arguments, "every");
-	const mw_option_value_t *count = mw_argument(arguments, "count");
-	if (mw_argument(arguments, "in-process")->given)
+	const mw_seconds_value_t *every = &arguments->options.every;
+	const mw_number_value_t *count = &arguments->options.count;
+	if (arguments->options.in_process.given)
 		return mw_on_selected(arguments, request_dump, NULL);
 	mw_load_take_options(arguments);
 	mw_load_take_fetch_options(arguments);

@@ -223,16 +223,15 @@ int mw_cmd_ls(const mw_arguments_t *arguments) {
 	mw_places_t places = {0};
 	mw_places_add_all(&places);
 	row_t *rows = mw_xcalloc(places.count + 1, sizeof(*rows));
-	bool all = mw_argument(arguments, "all")->given;
+	bool all = arguments->options.all.given;
 	size_t count = read_rows(&places, filter, all, rows);
 	qsort(rows, count, sizeof(*rows), compare_rows);
 	int status = MW_EXIT_FINE;
 	mw_pager_begin(arguments);
-	if (mw_argument(arguments, "json")->given)
+	if (arguments->options.json.given)
 		status = print_json(rows, count);
 	else if (count == 0)
-		fputs(mw_argument(arguments, "name")->given ||
-				      mw_argument(arguments, "cgroup")->given
+		fputs(arguments->options.name.given || arguments->options.cgroup.given
 			      ? "mallow: no process matches; 'mallow ls' shows all\n"
 			      : "mallow: no process runs mallow; 'mallow run PROGRAM' starts one\n",
 		      stderr);

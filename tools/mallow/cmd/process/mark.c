@@ -66,7 +66,7 @@ static int mark_target(const mw_target_t *target, const void *context, mw_error_
 }
 
 int mw_cmd_mark(const mw_arguments_t *arguments) {
-	const char *label = mw_argument(arguments, "label")->text;
+	const char *label = arguments->options.label.text;
 	if (label != NULL && !mw_mark_name_is_good(label)) {
 		mw_complain("mark: --label does not take '%s'; allowed: up to %d letters, digits, "
 			    "'-' and '_', but not a time",

@@ -319,7 +319,7 @@ static void answer(const mw_http_request_t *request, void *context, mw_http_answ
 
 static int serve(const mw_target_t *target, const void *context, mw_error_t *error) {
 	const mw_arguments_t *arguments = context;
-	const mw_option_value_t *listen = mw_argument(arguments, "listen");
+	const mw_text_value_t *listen = &arguments->options.listen;
 	service_t service = {.target = arguments->operands[0],
 			     .pid = target->is_state && target->alive ? target->pid : 0};
 	sigset_t ends;

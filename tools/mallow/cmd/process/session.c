@@ -246,8 +246,8 @@ static bool can_write(const char *output) {
 }
 
 int mw_session(const mw_arguments_t *arguments) {
-	const mw_option_value_t *wait = mw_argument(arguments, "wait");
-	const char *output = mw_argument(arguments, "output")->text;
+	const mw_seconds_value_t *wait = &arguments->options.wait;
+	const char *output = arguments->options.output.text;
 	session_t session = {.wait_seconds = wait->given ? wait->seconds : MW_REQUEST_WAIT_SECONDS};
 	session_t *context = &session;
 	struct stat info;
@@ -262,7 +262,7 @@ int mw_session(const mw_arguments_t *arguments) {
 		return MW_EXIT_TROUBLE;
 	int status = mw_on_selected(arguments, begin, &context);
 	if (session.count > 0)
-		wait_seconds(&session, mw_argument(arguments, "for")->seconds);
+		wait_seconds(&session, arguments->options.for_time.seconds);
 	int end_status = end(&session, output);
 	return end_status > status ? end_status : status;
 }

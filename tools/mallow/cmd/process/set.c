@@ -182,7 +182,7 @@ static int set_target(const mw_target_t *target, const void *context, mw_error_t
 }
 
 int mw_cmd_set(const mw_arguments_t *arguments) {
-	const mw_option_value_t *wait = mw_argument(arguments, "wait");
+	const mw_seconds_value_t *wait = &arguments->options.wait;
 	mw_arguments_t targets = *arguments;
 	wishes_t wishes = {
 		.rate = {.kind = MW_REQUEST_RATE},

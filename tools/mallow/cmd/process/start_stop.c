@@ -152,7 +152,7 @@ static int request_target(const mw_target_t *target, const void *context, mw_err
 }
 
 static int send_to_all(const mw_arguments_t *arguments, mw_request_t request, bool strict) {
-	const mw_option_value_t *wait = mw_argument(arguments, "wait");
+	const mw_seconds_value_t *wait = &arguments->options.wait;
 	request_job_t job = {
 		.request = &request,
 		.wait_seconds = wait->given ? wait->seconds : MW_REQUEST_WAIT_SECONDS,
@@ -180,41 +180,41 @@ static int start_cpu(const mw_arguments_t *arguments) {
 				    others[i]);
 			return MW_EXIT_TROUBLE;
 		}
-	if (!mw_cpu_rate_take(arguments, "rate", &hz))
+	if (!mw_cpu_rate_take(arguments, "rate", &arguments->options.rate, &hz))
 		return MW_EXIT_TROUBLE;
 	return request_cpu(arguments, hz);
 }
 
 int mw_cmd_start(const mw_arguments_t *arguments) {
-	if (mw_argument(arguments, "cpu")->given)
+	if (arguments->options.cpu.given)
 		return start_cpu(arguments);
-	if (mw_argument(arguments, "rate")->given) {
+	if (arguments->options.rate.given) {
 		mw_complain("start: --rate is that of CPU samples, with --cpu; 'mallow set PID "
 			    "rate=BYTES' changes the heap's");
 		return MW_EXIT_TROUBLE;
 	}
-	if (mw_argument(arguments, "wall")->given) {
+	if (arguments->options.wall.given) {
 		mw_complain("start: --wall goes with --cpu");
 		return MW_EXIT_TROUBLE;
 	}
-	if (mw_argument(arguments, "event")->given) {
+	if (arguments->options.event.given) {
 		mw_complain("start: --event goes with --cpu");
 		return MW_EXIT_TROUBLE;
 	}
-	if (mw_argument(arguments, "for")->given)
+	if (arguments->options.for_time.given)
 		return mw_session(arguments);
-	if (mw_argument(arguments, "output")->given) {
+	if (arguments->options.output.given) {
 		mw_complain("start: --output needs --for TIME: only a session of limited time "
 			    "writes a profile");
 		return MW_EXIT_TROUBLE;
 	}
-	return request_all(arguments, MW_REQUEST_START, mw_argument(arguments, "strict")->given);
+	return request_all(arguments, MW_REQUEST_START, arguments->options.strict.given);
 }
 
 int mw_cmd_stop(const mw_arguments_t *arguments) {
-	if (mw_argument(arguments, "cpu")->given)
+	if (arguments->options.cpu.given)
 		return request_cpu(arguments, 0);
-	return request_all(arguments, MW_REQUEST_STOP, mw_argument(arguments, "strict")->given);
+	return request_all(arguments, MW_REQUEST_STOP, arguments->options.strict.given);
 }
 
 int mw_cmd_reset(const mw_arguments_t *arguments) {

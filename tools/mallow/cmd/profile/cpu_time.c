@@ -131,7 +131,7 @@ static int show_memory_cost(const mw_target_t *target, const cpu_job_t *job, int
 				 .seconds = seconds,
 				 .row_limit = COST_ROWS,
 				 .has_faults = samples->has_faults,
-				 .is_json = mw_argument(job->arguments, "json")->given};
+				 .is_json = job->arguments->options.json.given};
 	mw_snapshot_since(heap, before, samples->since_ns);
 	cost.heap = mw_profile_from_snapshot(heap);
 	mw_load_names(target, NULL, MW_LOAD_SYMBOLS_NOTES, cost.cpu);
@@ -274,7 +274,7 @@ static int work(const mw_target_t *target, const void *context, mw_error_t *erro
 /* The table of --memory-cost is of CPU time, and has no other form. */
 static bool is_cost_alone(const mw_arguments_t *arguments) {
 	static const char *const others[] = {"wall", "event", "output", "format"};
-	if (!mw_argument(arguments, "memory-cost")->given)
+	if (!arguments->options.memory_cost.given)
 		return true;
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (mw_argument(arguments, others[i])->given) {
@@ -285,8 +285,8 @@ static bool is_cost_alone(const mw_arguments_t *arguments) {
 }
 
 int mw_cmd_cpu(const mw_arguments_t *arguments) {
-	const mw_option_value_t *length = mw_argument(arguments, "for");
-	const mw_option_value_t *wait = mw_argument(arguments, "wait");
+	const mw_seconds_value_t *length = &arguments->options.for_time;
+	const mw_seconds_value_t *wait = &arguments->options.wait;
 	mw_view_request_t request;
 	mw_error_t error;
 	cpu_job_t job = {
@@ -294,9 +294,9 @@ int mw_cmd_cpu(const mw_arguments_t *arguments) {
 		.seconds = length->given ? length->seconds : DEFAULT_SECONDS,
 		.wait_seconds = wait->given ? wait->seconds : MW_REQUEST_WAIT_SECONDS,
 		.rate = MW_CPU_DEFAULT_HZ,
-		.is_cost = mw_argument(arguments, "memory-cost")->given,
+		.is_cost = arguments->options.memory_cost.given,
 	};
-	if (!mw_cpu_rate_take(arguments, "rate", &job.rate))
+	if (!mw_cpu_rate_take(arguments, "rate", &arguments->options.rate, &job.rate))
 		return MW_EXIT_TROUBLE;
 	if (!is_cost_alone(arguments))
 		return MW_EXIT_TROUBLE;

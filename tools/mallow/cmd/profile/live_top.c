@@ -37,7 +37,7 @@ static int show(const mw_target_t *target, const void *context, mw_error_t *erro
 	char *cache;
 	mw_symbolize_options_t symbols = mw_load_symbol_options(&cache);
 	symbols.pid = (uint32_t)target->pid;
-	int result = mw_screen_run(target, &symbols, mw_argument(arguments, "cpu")->given, error);
+	int result = mw_screen_run(target, &symbols, arguments->options.cpu.given, error);
 	free(cache);
 	return result;
 }

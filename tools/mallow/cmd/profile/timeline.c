@@ -35,10 +35,6 @@ typedef struct collection {
 	size_t skipped; /* files of a directory that are no profiles */
 } collection_t;
 
-static const char *text(const collection_t *c, const char *option) {
-	return mw_argument(c->arguments, option)->text;
-}
-
 static void add_moment(collection_t *c, const mw_moment_t *moment) {
 	c->series.moments =
 		mw_grow(c->series.moments, &c->capacity, c->series.count + 1, sizeof(mw_moment_t));
@@ -113,7 +109,9 @@ static void add_marks(collection_t *c, const mw_snapshot_t *snapshot) {
 /* Adds the ticks of a process: three sums over all stacks, ten times a second. */
 static int add_history(collection_t *c, const mw_history_t *h, const char *program,
 		       mw_error_t *error) {
-	const char *type = text(c, "sample-type") != NULL ? text(c, "sample-type") : "inuse_space";
+	const char *type = c->arguments->options.sample_type.text != NULL
+				   ? c->arguments->options.sample_type.text
+				   : "inuse_space";
 	bool is_allocated = strcmp(type, "alloc_space") == 0;
 	if (mw_selection_options_given(c->arguments))
 		return mw_error_set(
@@ -159,7 +157,7 @@ static int add_ticks(collection_t *c, const char *path, mw_error_t *error) {
 
 /* True if there is one file only and it has a history. */
 static bool has_history(const collection_t *c, const mw_profile_t *p) {
-	const char *type = text(c, "sample-type");
+	const char *type = c->arguments->options.sample_type.text;
 	return c->arguments->operand_count == 1 && !mw_is_directory(c->arguments->operands[0]) &&
 	       p->history.tick_count > 0 && !mw_selection_options_given(c->arguments) &&
 	       (type == NULL || strcmp(type, "inuse_space") == 0 ||
@@ -175,7 +173,7 @@ static int add_profile(collection_t *c, const mw_target_t *target, mw_error_t *e
 	if (mw_load(target, by_name ? MW_LOAD_SYMBOLS : MW_LOAD_NO_SYMBOLS,
 		    by_label ? MW_LOAD_SPLIT : MW_LOAD_STACKS, &p, error) != 0)
 		return -1;
-	int result = mw_report_find_type(p, text(c, "sample-type"), &type, error);
+	int result = mw_report_find_type(p, c->arguments->options.sample_type.text, &type, error);
 	if (result == 0 && has_history(c, p))
 		result =
 			add_history(c, &p->history, mw_profile_string(p, p->origin.program), error);
@@ -288,7 +286,7 @@ static int draw(const collection_t *c, const char *path, FILE *out, mw_error_t *
 		return mw_timeline_html(series, out, error);
 	if (ends_with(path, ".svg"))
 		mw_timeline_svg(series, out);
-	else if (ends_with(path, ".json") || mw_argument(c->arguments, "json")->given)
+	else if (ends_with(path, ".json") || c->arguments->options.json.given)
 		mw_timeline_json(series, out);
 	else
 		mw_timeline_text(series, out, *path == '\0' ? mw_terminal_columns(stdout) : 0,
@@ -297,7 +295,7 @@ static int draw(const collection_t *c, const char *path, FILE *out, mw_error_t *
 }
 
 static int write_out(const collection_t *c, mw_error_t *error) {
-	const char *path = text(c, "output");
+	const char *path = c->arguments->options.output.text;
 	char *drawn = NULL;
 	size_t length = 0;
 	FILE *out = open_memstream(&drawn, &length);

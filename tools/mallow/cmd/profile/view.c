@@ -41,23 +41,23 @@ static bool is_report(const request_t *r) {
 }
 
 static bool wants_labels(const request_t *r) {
-	return r->view->needs_labels || mw_view_request_given(r, "ages") ||
+	return r->view->needs_labels || r->arguments->options.ages.given ||
 	       mw_view_options_need_labels(r->arguments);
 }
 
 /* `report` has its own names for both options. */
 static bool is_all_wanted(const request_t *r) {
-	const mw_option_value_t *trim = mw_argument(r->arguments, "trim");
-	return r->view->is_whole || (trim->given && trim->number == 0) ||
-	       (is_report(r) && mw_view_request_given(r, "all"));
+	const mw_flag_value_t *trim = &r->arguments->options.trim;
+	return r->view->is_whole || (trim->given && trim->is_off) ||
+	       (is_report(r) && r->arguments->options.all.given);
 }
 
 static size_t wanted_rows(const request_t *r) {
 	if (mw_subcommand_has_option(r->arguments->subcommand, "top", 3) &&
-	    mw_view_request_given(r, "top"))
-		return (size_t)mw_argument(r->arguments, "top")->number;
-	if (mw_view_request_given(r, "nodecount"))
-		return (size_t)mw_argument(r->arguments, "nodecount")->number;
+	    r->arguments->options.top.given)
+		return (size_t)r->arguments->options.top.number;
+	if (r->arguments->options.nodecount.given)
+		return (size_t)r->arguments->options.nodecount.number;
 	bool is_table = r->view->print == mw_view_top || r->view->print == mw_view_diff;
 	return is_table ? 0 : DEFAULT_NODES;
 }
@@ -66,24 +66,26 @@ static void set_graph_options(const request_t *r, mw_view_t *v) {
 	v->graph = (mw_graph_options_t){
 		.type = v->type,
 		.granularity = mw_view_options_granularity(r->arguments),
-		.sort_by_cum = mw_view_request_given(r, "cum"),
-		.drop_negative = mw_view_request_given(r, "drop-negative"),
+		.sort_by_cum = r->arguments->options.cum.given,
+		.drop_negative = r->arguments->options.drop_negative.given,
 		.is_mean = mw_view_options_is_mean(r->arguments),
 	};
-	if (mw_view_request_given(r, "top") || mw_view_request_given(r, "nodecount"))
+	if (r->arguments->options.top.given || r->arguments->options.nodecount.given)
 		v->frame_limit = wanted_rows(r);
-	if (mw_view_request_given(r, "top"))
-		v->stack_limit = (size_t)mw_argument(r->arguments, "top")->number;
-	v->has_ages = mw_view_request_given(r, "ages");
+	if (r->arguments->options.top.given)
+		v->stack_limit = (size_t)r->arguments->options.top.number;
+	v->has_ages = r->arguments->options.ages.given;
 	bool is_graph = r->view->print == mw_view_dot;
 	v->graph.is_picture = is_graph;
-	v->graph.call_tree = is_graph && mw_view_request_given(r, "call-tree");
+	v->graph.call_tree = is_graph && r->arguments->options.call_tree.given;
 	if (is_all_wanted(r))
 		return;
 	v->graph.node_count = wanted_rows(r);
-	v->graph.node_fraction = mw_view_request_number(r, "nodefraction", DEFAULT_NODE_FRACTION);
-	v->graph.edge_fraction = mw_view_request_number(r, "edgefraction", DEFAULT_EDGE_FRACTION);
-	v->graph.max_degree = (size_t)mw_argument(r->arguments, "maxdegree")->number;
+	v->graph.node_fraction =
+		mw_view_request_number(&r->arguments->options.nodefraction, DEFAULT_NODE_FRACTION);
+	v->graph.edge_fraction =
+		mw_view_request_number(&r->arguments->options.edgefraction, DEFAULT_EDGE_FRACTION);
+	v->graph.max_degree = (size_t)r->arguments->options.maxdegree.number;
 }
 
 /* Finds a type by its name, its number, or its name in older profiles. */
@@ -139,8 +141,8 @@ void mw_view_choose_type(const mw_arguments_t *arguments, const mw_profile_t *p,
 	int64_t sum;
 	char value[MW_SHOW_BYTES];
 	bool is_old = arguments->is_pprof || arguments->is_jeprof || arguments->is_shell;
-	if (is_old || mw_view_options_type(arguments) != NULL ||
-	    mw_argument(arguments, "base")->given || mw_argument(arguments, "diff-base")->given ||
+	if (is_old || mw_view_options_type(arguments) != NULL || arguments->options.base.given ||
+	    arguments->options.diff_base.given ||
 	    strcmp(arguments->subcommand->name, "diff") == 0 || !mw_report_is_empty(p, *type))
 		return;
 	const char *empty = mw_profile_string(p, p->types[*type].type);
@@ -169,7 +171,7 @@ static bool knows_threads(const mw_profile_t *p, size_t type, char *types, size_
 
 void mw_view_note_thread(const mw_arguments_t *arguments, const mw_profile_t *p, size_t type) {
 	char others[512], shown[sizeof(others)], wanted[64];
-	const char *thread = mw_argument(arguments, "thread")->text;
+	const char *thread = arguments->options.thread.text;
 	if (thread != NULL && !arguments->is_jeprof &&
 	    !knows_threads(p, type, others, sizeof(others))) {
 		mw_complain("note: %s is not stored by thread; these are: %s",
@@ -222,7 +224,7 @@ static int64_t whole_of(const request_t *r, const mw_profile_t *p, size_t type, 
 static bool cuts_wrappers(const request_t *r) {
 	mw_view_print_t *print = r->view->print;
 	bool is_old = r->arguments->is_pprof || r->arguments->is_jeprof || r->arguments->is_shell;
-	return !is_old && !mw_view_request_given(r, "wrappers") &&
+	return !is_old && !r->arguments->options.wrappers.given &&
 	       !mw_picture_is_profile(r->picture) &&
 	       (print == mw_view_top || print == mw_view_diff || print == mw_view_tree ||
 		print == mw_view_dot || print == mw_view_flame);
@@ -250,7 +252,7 @@ static int select_and_sum(const request_t *r, mw_profile_t *p, size_t base_first
 	v->total = whole_of(r, p, v->type, base_first);
 	if (mw_selection_apply_split(p, &selection, &base_first, error) != 0)
 		return -1;
-	if (mw_view_request_given(r, "relative-percentages"))
+	if (r->arguments->options.relative_percentages.given)
 		v->total = whole_of(r, p, v->type, base_first);
 	if (cuts_wrappers(r))
 		mw_wrappers_cut(p);
@@ -297,13 +299,12 @@ int mw_view_inputs(const mw_arguments_t *arguments, mw_inputs_t *inputs, mw_erro
 	mw_view_request_make(arguments, &r);
 	mw_load_take_options(arguments);
 	mw_load_take_fetch_options(arguments);
-	if (mw_view_request_given(&r, "cpu"))
+	if (r.arguments->options.cpu.given)
 		mw_load_choose_cpu();
 	else if (r.view->print == mw_view_flame && !mw_view_request_is_json(&r))
 		mw_load_add_cpu(); /* the page switches between both */
-	const mw_option_value_t *diff_bases = mw_argument(arguments, "diff-base");
-	const mw_option_value_t *bases =
-		diff_bases->given ? diff_bases : mw_argument(arguments, "base");
+	const mw_list_value_t *diff_bases = &arguments->options.diff_base;
+	const mw_list_value_t *bases = diff_bases->given ? diff_bases : &arguments->options.base;
 	unsigned before = mw_view_request_words(arguments);
 	*inputs = (mw_inputs_t){
 		.targets = (const char *const *)arguments->operands + before,
@@ -311,7 +312,7 @@ int mw_view_inputs(const mw_arguments_t *arguments, mw_inputs_t *inputs, mw_erro
 		.bases = bases->texts,
 		.base_count = bases->text_count,
 		.is_diff = diff_bases->given || mw_view_request_is_diff(arguments),
-		.normalize = mw_view_request_given(&r, "normalize"),
+		.normalize = r.arguments->options.normalize.given,
 		.comment = arguments->comment,
 		.program = arguments->program,
 		.detail = wants_labels(&r) ? MW_LOAD_SPLIT : MW_LOAD_STACKS,
@@ -320,7 +321,7 @@ int mw_view_inputs(const mw_arguments_t *arguments, mw_inputs_t *inputs, mw_erro
 		inputs->bases = (const char *const *)arguments->operands;
 		inputs->base_count = 1;
 	}
-	if (mw_view_request_given(&r, "base") && inputs->is_diff)
+	if (r.arguments->options.base.given && inputs->is_diff)
 		return mw_error_set(error, "--base and a diff cannot be combined: percentages have "
 					   "one base; leave one out");
 	return mw_view_request_check(&r, error) == 0 ? mw_moments_take(arguments, inputs, error)
@@ -358,12 +359,11 @@ static void find_interval(mw_view_t *v) {
 
 /* Returns "a.pb.gz", or "a.pb.gz and 2 others"; NULL = nothing is subtracted. */
 static char *name_of_base(const mw_arguments_t *arguments) {
-	const mw_option_value_t *diff_bases = mw_argument(arguments, "diff-base");
-	const mw_option_value_t *bases =
-		diff_bases->given ? diff_bases : mw_argument(arguments, "base");
+	const mw_list_value_t *diff_bases = &arguments->options.diff_base;
+	const mw_list_value_t *bases = diff_bases->given ? diff_bases : &arguments->options.base;
 	size_t count = mw_view_request_is_diff(arguments) ? 1 : bases->text_count;
 	char *name = NULL;
-	if (mw_argument(arguments, "since")->given)
+	if (arguments->options.since.given)
 		return mw_moments_base();
 	if (count > 0) {
 		const char *first = mw_view_request_is_diff(arguments) ? arguments->operands[0]
@@ -384,11 +384,11 @@ static int prepare(const request_t *r, mw_profile_t *profile, size_t base_first,
 		.name = r->view->name,
 		.syntax = mw_view_options_syntax(arguments),
 		.profile = profile,
-		.unit = mw_argument(arguments, "unit")->text,
-		.ratio = 1 / mw_view_request_number(r, "divide-by", 1),
+		.unit = arguments->options.unit.text,
+		.ratio = 1 / mw_view_request_number(&r->arguments->options.divide_by, 1),
 		.target = arguments->operands[mw_view_request_words(arguments)],
 		.pattern = mw_view_request_pattern(arguments),
-		.source_path = mw_argument(arguments, "source-path")->text,
+		.source_path = arguments->options.source_path.text,
 		.columns = r->path == NULL ? mw_terminal_columns(stdout) : 0,
 		.is_jeprof = arguments->is_jeprof,
 		.is_pprof = arguments->is_pprof,
@@ -488,7 +488,7 @@ int mw_cmd_view(const mw_arguments_t *arguments) {
 	mw_error_t error;
 	mw_view_request_make(arguments, &r);
 	bool is_page = r.view->print == mw_view_flame || r.view->print == mw_view_weblist;
-	if (is_page && r.path == NULL && !mw_view_request_given(&r, "json") &&
+	if (is_page && r.path == NULL && !r.arguments->options.json.given &&
 	    mw_stdout_is_terminal()) {
 		mw_complain(
 			"%s: a web page cannot be written to a terminal; give --output FILE.html",

@@ -32,12 +32,7 @@ static const mw_view_row_t *find_view(const char *name) {
 	return NULL;
 }
 
-bool mw_view_request_given(const request_t *r, const char *name) {
-	return mw_argument(r->arguments, name)->given;
-}
-
-double mw_view_request_number(const request_t *r, const char *name, double standard) {
-	const mw_option_value_t *value = mw_argument(r->arguments, name);
+double mw_view_request_number(const mw_fraction_value_t *value, double standard) {
 	return value->given ? value->fraction : standard;
 }
 
@@ -48,12 +43,12 @@ bool mw_view_request_is_diff(const mw_arguments_t *arguments) {
 void mw_view_request_make(const mw_arguments_t *arguments, request_t *r) {
 	*r = (request_t){.arguments = arguments,
 			 .view = find_view(arguments->subcommand->name),
-			 .path = mw_argument(arguments, "output")->text};
+			 .path = arguments->options.output.text};
 	if (r->view == NULL) /* `report` comes here with an output name that asks for a picture */
 		r->view = find_view("top");
 	if (r->path != NULL && strcmp(r->path, "-") == 0)
 		r->path = NULL;
-	const char *format = mw_argument(arguments, "format")->text;
+	const char *format = arguments->options.format.text;
 	if (format != NULL)
 		r->picture = mw_picture_of_format(format, r->view->name);
 	else if (r->path != NULL)
@@ -64,8 +59,7 @@ void mw_view_request_make(const mw_arguments_t *arguments, request_t *r) {
 }
 
 unsigned mw_view_request_words(const mw_arguments_t *arguments) {
-	bool is_since =
-		mw_view_request_is_diff(arguments) && mw_argument(arguments, "since")->given;
+	bool is_since = mw_view_request_is_diff(arguments) && arguments->options.since.given;
 	return is_since ? 0 : arguments->subcommand->operands_min - 1;
 }
 
@@ -79,7 +73,7 @@ static int check_unit(const char *unit, mw_error_t *error) {
 }
 
 bool mw_view_request_is_json(const request_t *r) {
-	return mw_view_request_given(r, "json") || mw_picture_is_json(r->picture);
+	return r->arguments->options.json.given || mw_picture_is_json(r->picture);
 }
 
 static int check_json(const request_t *r, mw_error_t *error) {
@@ -152,7 +146,7 @@ static bool may_have_any_name(const request_t *r) {
 }
 
 static int check_format(const mw_arguments_t *arguments, const request_t *r, mw_error_t *error) {
-	const char *format = mw_argument(arguments, "format")->text;
+	const char *format = arguments->options.format.text;
 	const char *name = arguments->subcommand->name;
 	if (loses_pattern(arguments, r))
 		return mw_error_set(
@@ -177,12 +171,12 @@ static int check_format(const mw_arguments_t *arguments, const request_t *r, mw_
 }
 
 int mw_view_request_check(const request_t *r, mw_error_t *error) {
-	if (mw_view_request_number(r, "divide-by", 1) <= 0)
+	if (mw_view_request_number(&r->arguments->options.divide_by, 1) <= 0)
 		return mw_error_set(error,
 				    "--divide-by does not take '%s'; allowed: a number above 0",
-				    mw_argument(r->arguments, "divide-by")->text);
+				    r->arguments->options.divide_by.text);
 	bool good = check_format(r->arguments, r, error) == 0 &&
-		    check_unit(mw_argument(r->arguments, "unit")->text, error) == 0 &&
+		    check_unit(r->arguments->options.unit.text, error) == 0 &&
 		    check_json(r, error) == 0 && check_terminal(r, error) == 0 &&
 		    check_patterns(r, error) == 0;
 	return good ? 0 : -1;

@@ -30,10 +30,8 @@ void mw_view_request_make(const mw_arguments_t *arguments, mw_view_request_t *re
 /* Checks whether the words of a command line fit together.  This needs no profile. */
 int mw_view_request_check(const mw_view_request_t *request, mw_error_t *error);
 
-bool mw_view_request_given(const mw_view_request_t *request, const char *option);
 /* Returns the number of an option of kind FRACTION; `standard` if it is not given. */
-double mw_view_request_number(const mw_view_request_t *request, const char *option,
-			      double standard);
+double mw_view_request_number(const mw_fraction_value_t *value, double standard);
 bool mw_view_request_is_json(const mw_view_request_t *request);
 bool mw_view_request_is_diff(const mw_arguments_t *arguments);
 /* Returns the number of words before the targets: a pattern, or the base of a difference. */

@@ -31,10 +31,6 @@ typedef struct job {
 	bool has_samples;
 } job_t;
 
-static const mw_option_value_t *value(const job_t *job, const char *name) {
-	return mw_argument(job->arguments, name);
-}
-
 static int select_from(const job_t *job, mw_profile_t *p, mw_error_t *error) {
 	mw_selection_t selection = mw_selection_options_take(job->arguments);
 	return mw_selection_apply(p, &selection, error);
@@ -95,12 +91,12 @@ static int load_leaks(job_t *job, mw_error_t *error) {
 }
 
 static void leave_out_known(const job_t *job, mw_profile_t *p, mw_known_t *known, size_t *count) {
-	if (!value(job, "no-default-suppressions")->given)
+	if (!job->arguments->options.no_default_suppressions.given)
 		*count = mw_known_leave_out(p, known);
 }
 
 static int load_growth(job_t *job, mw_error_t *error) {
-	const mw_option_value_t *names = value(job, "baseline");
+	const mw_list_value_t *names = &job->arguments->options.baseline;
 	mw_known_t known[MW_KNOWN_MAX];
 	size_t known_count;
 	if (load(job, names->texts, names->text_count, &job->base, error) != 0)
@@ -117,11 +113,11 @@ static int load_growth(job_t *job, mw_error_t *error) {
 }
 
 static int load_all(job_t *job, mw_error_t *error) {
-	const mw_option_value_t *files = value(job, "suppress");
+	const mw_list_value_t *files = &job->arguments->options.suppress;
 	for (size_t i = 0; i < files->text_count; i++)
 		if (mw_suppressions_read(&job->suppressions, files->texts[i], error) != 0)
 			return -1;
-	bool is_leaks = value(job, "leaks")->given;
+	bool is_leaks = job->arguments->options.leaks.given;
 	if (is_leaks ? load_leaks(job, error) != 0
 		     : load(job, (const char *const *)job->arguments->operands,
 			    job->arguments->operand_count, &job->peak, error) != 0)
@@ -135,7 +131,7 @@ static int load_all(job_t *job, mw_error_t *error) {
 	job->live = mw_profile_copy(job->peak);
 	if (!is_leaks)
 		leave_out_known(job, job->live, job->check.known, &job->check.known_count);
-	return value(job, "baseline")->given ? load_growth(job, error) : 0;
+	return job->arguments->options.baseline.given ? load_growth(job, error) : 0;
 }
 
 /* Reads the limit in bytes if it is set. */
@@ -146,7 +142,7 @@ static int parse_limit(const job_t *job, mw_limit_kind_t kind, int64_t *bytes, m
 		return 0;
 	}
 	bool is_growth = kind == MW_LIMIT_GROWTH;
-	const char *name = mw_limit_name(kind), *text = value(job, name)->text;
+	const char *name = mw_limit_name(kind), *text = mw_argument(job->arguments, name)->text;
 	if (!mw_limit_parse(text, bytes, is_growth ? &percent : NULL))
 		return mw_error_set(error,
 				    "check: --%s does not take '%s'; allowed: bytes such as "
@@ -162,7 +158,7 @@ static int check_limits(job_t *job, mw_error_t *error) {
 	const mw_limit_profiles_t profiles = {job->peak, job->live, job->base, job->growth};
 	for (mw_limit_kind_t kind = 0; kind < MW_LIMIT_KINDS; kind++) {
 		int64_t allowed;
-		if (!value(job, mw_limit_name(kind))->given)
+		if (!mw_argument(job->arguments, mw_limit_name(kind))->given)
 			continue;
 		if (parse_limit(job, kind, &allowed, error) != 0 ||
 		    mw_limit_check(kind, &profiles, allowed, &c->findings[c->count], error) != 0)
@@ -179,7 +175,8 @@ static int check_limits(job_t *job, mw_error_t *error) {
 }
 
 static int print(job_t *job, mw_error_t *error) {
-	const char *format = value(job, "format")->text, *path = value(job, "output")->text;
+	const char *format = job->arguments->options.format.text,
+		   *path = job->arguments->options.output.text;
 	if (path == NULL)
 		mw_pager_begin(job->arguments);
 	char *text = NULL;
@@ -227,19 +224,20 @@ static void release(job_t *job) {
 }
 
 static bool options_make_sense(const job_t *job) {
-	bool growth = value(job, "max-growth")->given;
-	if (growth != value(job, "baseline")->given) {
+	bool growth = job->arguments->options.max_growth.given;
+	if (growth != job->arguments->options.baseline.given) {
 		mw_complain("check: --max-growth needs --baseline, and --baseline needs "
 			    "--max-growth; give both");
 		return false;
 	}
-	bool others = growth || value(job, "max-peak")->given || value(job, "max-live")->given;
-	if (others && value(job, "leaks")->given) {
+	bool others = growth || job->arguments->options.max_peak.given ||
+		      job->arguments->options.max_live.given;
+	if (others && job->arguments->options.leaks.given) {
 		mw_complain("check: --leaks and other limits cannot be combined: they are of "
 			    "different profiles");
 		return false;
 	}
-	if (others || value(job, "leaks")->given)
+	if (others || job->arguments->options.leaks.given)
 		return true;
 	mw_complain("check: no limit given; give --max-live, --max-peak, --max-growth or --leaks");
 	return false;
@@ -248,7 +246,7 @@ static bool options_make_sense(const job_t *job) {
 int mw_cmd_check(const mw_arguments_t *arguments) {
 	job_t job = {.arguments = arguments};
 	mw_error_t error;
-	const mw_option_value_t *top = value(&job, "top");
+	const mw_number_value_t *top = &arguments->options.top;
 	job.check.suppressions = &job.suppressions;
 	job.check.stacks_max = top->given ? (size_t)top->number : DEFAULT_STACKS;
 	if (!options_make_sense(&job))

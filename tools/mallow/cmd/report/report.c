@@ -35,32 +35,32 @@ static int print_profile(const mw_arguments_t *arguments, const mw_report_option
 	mw_view_note_thread(arguments, profile, type);
 	if (mw_selection_apply(profile, &selection, error) != 0)
 		return -1;
-	if (mw_argument(arguments, "json")->given)
+	if (arguments->options.json.given)
 		return mw_report_json(profile, &options, error);
-	if (!options.stacks && !mw_argument(arguments, "wrappers")->given)
+	if (!options.stacks && !arguments->options.wrappers.given)
 		mw_wrappers_cut(profile);
 	return mw_report_print(stdout, profile, &options, error);
 }
 
 static int report(const mw_arguments_t *arguments, mw_error_t *error) {
-	const mw_option_value_t *top = mw_argument(arguments, "top");
+	const mw_number_value_t *top = &arguments->options.top;
 	mw_report_options_t options = {
 		.sample_type = mw_view_options_type(arguments),
-		.by_line = mw_argument(arguments, "lines")->given,
-		.sort_by_cum = mw_argument(arguments, "cum")->given,
+		.by_line = arguments->options.lines.given,
+		.sort_by_cum = arguments->options.cum.given,
 		.row_limit = top->given ? (size_t)top->number : DEFAULT_ROWS,
 		.columns = mw_terminal_columns(stdout),
-		.intervals = mw_argument(arguments, "interval")->given,
-		.stacks = mw_argument(arguments, "stacks")->given,
+		.intervals = arguments->options.interval.given,
+		.stacks = arguments->options.stacks.given,
 	};
 	if (options.stacks && !top->given)
 		options.row_limit = DEFAULT_STACKS;
-	if (mw_argument(arguments, "all")->given)
+	if (arguments->options.all.given)
 		options.row_limit = 0;
 	mw_inputs_t inputs;
 	if (mw_view_inputs(arguments, &inputs, error) != 0)
 		return -1;
-	if (mw_argument(arguments, "json")->given || options.stacks || options.intervals)
+	if (arguments->options.json.given || options.stacks || options.intervals)
 		inputs.detail = MW_LOAD_SPLIT;
 	mw_profile_t *profile;
 	size_t base_first;
@@ -82,8 +82,8 @@ static const char *option_of_views(const mw_arguments_t *arguments) {
 
 int mw_cmd_report(const mw_arguments_t *arguments) {
 	const char *option = option_of_views(arguments);
-	bool stacks = mw_argument(arguments, "stacks")->given;
-	if (option != NULL && (stacks || mw_argument(arguments, "interval")->given)) {
+	bool stacks = arguments->options.stacks.given;
+	if (option != NULL && (stacks || arguments->options.interval.given)) {
 		mw_complain("report: --%s and --%s cannot be combined; leave one out",
 			    stacks ? "stacks" : "interval", option);
 		return MW_EXIT_TROUBLE;

@@ -83,10 +83,10 @@ static int set_preload(mw_error_t *error) {
  * leave no files.  `cpu_hz`: 0 unless CPU time is profiled. */
 static uint64_t set_configuration(const mw_arguments_t *arguments, const char *session,
 				  uint32_t cpu_hz) {
-	const mw_option_value_t *rate = mw_argument(arguments, "rate");
+	const mw_number_value_t *rate = &arguments->options.rate;
 	uint64_t mean_bytes = rate->given ? rate->number : DEFAULT_MEAN_BYTES;
-	bool finds_leaks = mw_argument(arguments, "leaks")->given;
-	if (mw_argument(arguments, "exact")->given || (finds_leaks && !rate->given))
+	bool finds_leaks = arguments->options.leaks.given;
+	if (arguments->options.exact.given || (finds_leaks && !rate->given))
 		mean_bytes = 1;
 	char ours[256], cpu[64] = "";
 	/* Also a process that allocates little uses CPU time. */
@@ -196,8 +196,8 @@ static int run_program(const mw_arguments_t *arguments, mw_children_t *children,
 /* Reads the files of --suppress.  False: a message was printed. */
 static bool take_suppressions(const mw_arguments_t *arguments, bool is_cpu,
 			      mw_suppressions_t *suppressions) {
-	const mw_option_value_t *files = mw_argument(arguments, "suppress");
-	bool finds_leaks = mw_argument(arguments, "leaks")->given;
+	const mw_list_value_t *files = &arguments->options.suppress;
+	bool finds_leaks = arguments->options.leaks.given;
 	mw_error_t error = {.text = ""};
 	if (finds_leaks && is_cpu)
 		mw_error_set(&error, "run: --leaks and --cpu cannot be combined; leave one out");
@@ -217,15 +217,15 @@ int mw_cmd_run(const mw_arguments_t *arguments) {
 	mw_error_t error;
 	char session[64];
 	char *to_free = NULL;
-	const mw_option_value_t *as = mw_argument(arguments, "as");
+	const mw_text_value_t *as = &arguments->options.as;
 	const char *library = as->given ? library_of(as->text) : NULL;
-	if (mw_argument(arguments, "rate")->given && mw_argument(arguments, "exact")->given) {
+	if (arguments->options.rate.given && arguments->options.exact.given) {
 		mw_complain("run: --rate and --exact cannot be combined: --exact means --rate 1; "
 			    "leave one out");
 		return MW_EXIT_TROUBLE;
 	}
-	uint32_t cpu_hz = mw_argument(arguments, "cpu")->given ? MW_CPU_DEFAULT_HZ : 0;
-	if (!mw_cpu_rate_take(arguments, "cpu-rate", &cpu_hz))
+	uint32_t cpu_hz = arguments->options.cpu.given ? MW_CPU_DEFAULT_HZ : 0;
+	if (!mw_cpu_rate_take(arguments, "cpu-rate", &arguments->options.cpu_rate, &cpu_hz))
 		return MW_EXIT_TROUBLE;
 	children.is_cpu = cpu_hz > 0;
 	if (children.is_cpu)
@@ -234,8 +234,7 @@ int mw_cmd_run(const mw_arguments_t *arguments) {
 	if (!take_suppressions(arguments, children.is_cpu, &suppressions))
 		return MW_EXIT_TROUBLE;
 	make_session(session, sizeof(session));
-	int status =
-		take_output(mw_argument(arguments, "output")->text, &children, &to_free, &error);
+	int status = take_output(arguments->options.output.text, &children, &to_free, &error);
 	if (status == 0)
 		status = library ? set_library_path(library, &error) : set_preload(&error);
 	if (status == 0) {
@@ -244,8 +243,7 @@ int mw_cmd_run(const mw_arguments_t *arguments) {
 		children.as = library;
 		children.mean_bytes = set_configuration(arguments, session, cpu_hz);
 		status = run_program(arguments, &children,
-				     mw_argument(arguments, "leaks")->given ? &suppressions : NULL,
-				     &error);
+				     arguments->options.leaks.given ? &suppressions : NULL, &error);
 	}
 	mw_suppressions_release(&suppressions);
 	free(to_free);

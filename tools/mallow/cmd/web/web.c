@@ -75,22 +75,21 @@ static int serve(mw_web_site_t *site, const char *listen, const mw_http_access_t
 }
 
 int mw_cmd_web(const mw_arguments_t *arguments) {
-	const mw_option_value_t *listen = mw_argument(arguments, "listen");
+	const mw_text_value_t *listen = &arguments->options.listen;
 	mw_web_site_t site = {.targets = {.operands = (const char *const *)arguments->operands,
 					  .count = arguments->operand_count},
-			      .has_control = mw_argument(arguments, "control")->given};
-	const mw_http_access_files_t files = {
-		.password = mw_argument(arguments, "password-file")->text,
-		.certificate = mw_argument(arguments, "tls-cert")->text,
-		.key = mw_argument(arguments, "tls-key")->text,
-		.base_url = mw_argument(arguments, "base-url")->text};
+			      .has_control = arguments->options.control.given};
+	const mw_http_access_files_t files = {.password = arguments->options.password_file.text,
+					      .certificate = arguments->options.tls_cert.text,
+					      .key = arguments->options.tls_key.text,
+					      .base_url = arguments->options.base_url.text};
 	mw_http_access_t access;
 	mw_error_t error;
 	bool is_served = mw_http_access_read(&files, &access, &error) == 0 &&
 			 mw_web_targets_check(&site.targets, &error) == 0 &&
 			 mw_page_key_draw(&site.key, &error) == 0 &&
 			 serve(&site, listen->given ? listen->text : DEFAULT_LISTEN, &access,
-			       !mw_argument(arguments, "no-browser")->given, &error) == 0;
+			       !arguments->options.no_browser.given, &error) == 0;
 	mw_http_access_release(&access);
 	if (!is_served)
 		mw_complain("web: %s", error.text);
