@@ -298,8 +298,8 @@ static const mw_subcommand_t subcommands[] = {
 		.shared = mw_view_options,
 		.common = mw_view_common_options,
 	},
-#define VIEW_ROW(instead_, stands_, more_, name_, operands_, min, max, print, is_whole,            \
-		 needs_labels, type, summary_, details_, examples_)                                \
+#define VIEW_ROW(instead_, stands_, more_, name_, operands_, min, max, print, flags, type,         \
+		 summary_, details_, examples_)                                                    \
 	{                                                                                          \
 		.name = #name_,                                                                    \
 		.operands = operands_,                                                             \

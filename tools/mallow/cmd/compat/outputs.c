@@ -19,7 +19,7 @@ const mw_output_row_t mw_outputs[] = {
 #include "cmd/compat/outputs.def"
 #undef MW_OUTPUT
 /* The views of mallow that pprof does not have. */
-#define MW_VIEW(name, operands, min, max, print, is_whole, needs_labels, type, summary, ...)       \
+#define MW_VIEW(name, operands, min, max, print, flags, type, summary, ...)                        \
 	{#name, #name, NULL, NULL, summary},
 #define MW_VIEW_LIVE MW_VIEW
 #define MW_VIEW_DIFF MW_VIEW

@@ -19,7 +19,7 @@ static int check_words(const mw_arguments_t *arguments, mw_error_t *error) {
 					    "diff: --%s cannot be combined with more than two "
 					    "profiles; leave it out, or give two profiles",
 					    others[i]);
-	if (request.view->print != mw_view_diff)
+	if (!mw_view_request_has(&request, MW_VIEW_SERIES))
 		return mw_error_set(error,
 				    "diff: more than two profiles are shown only as a table or its "
 				    "JSON; give two profiles for a %s",

@@ -41,25 +41,23 @@ static bool is_report(const request_t *r) {
 }
 
 static bool wants_labels(const request_t *r) {
-	return r->view->needs_labels || r->arguments->options.ages.given ||
+	return mw_view_request_has(r, MW_VIEW_LABELS) || r->arguments->options.ages.given ||
 	       mw_view_options_need_labels(r->arguments);
 }
 
 /* `report` has its own names for both options. */
 static bool is_all_wanted(const request_t *r) {
 	const mw_flag_value_t *trim = &r->arguments->options.trim;
-	return r->view->is_whole || (trim->given && trim->is_off) ||
+	return mw_view_request_has(r, MW_VIEW_WHOLE) || (trim->given && trim->is_off) ||
 	       (is_report(r) && r->arguments->options.all.given);
 }
 
 static size_t wanted_rows(const request_t *r) {
-	if (mw_subcommand_has_option(r->arguments->subcommand, "top", 3) &&
-	    r->arguments->options.top.given)
+	if (r->arguments->options.top.given)
 		return (size_t)r->arguments->options.top.number;
 	if (r->arguments->options.nodecount.given)
 		return (size_t)r->arguments->options.nodecount.number;
-	bool is_table = r->view->print == mw_view_top || r->view->print == mw_view_diff;
-	return is_table ? 0 : DEFAULT_NODES;
+	return mw_view_request_has(r, MW_VIEW_TABLE) ? 0 : DEFAULT_NODES;
 }
 
 static void set_graph_options(const request_t *r, mw_view_t *v) {
@@ -75,7 +73,7 @@ static void set_graph_options(const request_t *r, mw_view_t *v) {
 	if (r->arguments->options.top.given)
 		v->stack_limit = (size_t)r->arguments->options.top.number;
 	v->has_ages = r->arguments->options.ages.given;
-	bool is_graph = r->view->print == mw_view_dot;
+	bool is_graph = mw_view_request_has(r, MW_VIEW_GRAPH);
 	v->graph.is_picture = is_graph;
 	v->graph.call_tree = is_graph && r->arguments->options.call_tree.given;
 	if (is_all_wanted(r))
@@ -222,12 +220,9 @@ static int64_t whole_of(const request_t *r, const mw_profile_t *p, size_t type, 
 /* True if wrappers are removed from stacks.  Listings of chosen functions, and formats for other
  * tools, have whole stacks, and so have the command lines of pprof and jeprof. */
 static bool cuts_wrappers(const request_t *r) {
-	mw_view_print_t *print = r->view->print;
 	bool is_old = r->arguments->is_pprof || r->arguments->is_jeprof || r->arguments->is_shell;
 	return !is_old && !r->arguments->options.wrappers.given &&
-	       !mw_picture_is_profile(r->picture) &&
-	       (print == mw_view_top || print == mw_view_diff || print == mw_view_tree ||
-		print == mw_view_dot || print == mw_view_flame);
+	       !mw_picture_is_profile(r->picture) && mw_view_request_has(r, MW_VIEW_FUNCTIONS);
 }
 
 /* Totals are computed before the selection, so that percentages refer to the whole profile,
@@ -239,7 +234,8 @@ static int select_and_sum(const request_t *r, mw_profile_t *p, size_t base_first
 	if (find_type(r, p, &v->type, error) != 0)
 		return -1;
 	if (r->view->type == NULL)
-		mw_view_choose_type(r->arguments, p, r->view->needs_labels, &v->type);
+		mw_view_choose_type(r->arguments, p, mw_view_request_has(r, MW_VIEW_LABELS),
+				    &v->type);
 	mw_view_note_thread(r->arguments, p, v->type);
 	/* In jeprof a thread's profile is a profile of its own. */
 	if (r->arguments->is_jeprof && selection.thread != NULL) {
@@ -286,7 +282,7 @@ static int write_profile(const request_t *r, const mw_profile_t *profile, mw_err
 
 /* Writes `proto` and `topproto`, which are profiles and no text. */
 static int write_as_profile(const request_t *r, const mw_view_t *v, mw_error_t *error) {
-	if (strcmp(r->view->name, "topproto") != 0)
+	if (!mw_view_request_has(r, MW_VIEW_SUMMED))
 		return write_profile(r, v->profile, error);
 	mw_profile_t *top = mw_view_top_profile(v);
 	int result = write_profile(r, top, error);
@@ -301,7 +297,7 @@ int mw_view_inputs(const mw_arguments_t *arguments, mw_inputs_t *inputs, mw_erro
 	mw_load_take_fetch_options(arguments);
 	if (r.arguments->options.cpu.given)
 		mw_load_choose_cpu();
-	else if (r.view->print == mw_view_flame && !mw_view_request_is_json(&r))
+	else if (mw_view_request_has(&r, MW_VIEW_BOTH_KINDS) && !mw_view_request_is_json(&r))
 		mw_load_add_cpu(); /* the page switches between both */
 	const mw_list_value_t *diff_bases = &arguments->options.diff_base;
 	const mw_list_value_t *bases = diff_bases->given ? diff_bases : &arguments->options.base;
@@ -434,10 +430,10 @@ int mw_view_print(const mw_arguments_t *arguments, const mw_view_t *v, mw_error_
 /* Writes what the command line asks for: a profile, or the view's text. */
 static int write_out(const request_t *r, mw_profile_t *profile, const mw_view_t *v,
 		     mw_error_t *error) {
-	if (r->view->print == NULL)
+	if (mw_view_request_has(r, MW_VIEW_PROFILE))
 		return write_as_profile(r, v, error);
 	/* jeprof's `raw` is a profile with names; pprof's is a text. */
-	if (r->view->print == mw_view_raw && r->arguments->is_jeprof)
+	if (mw_view_request_has(r, MW_VIEW_RAW) && r->arguments->is_jeprof)
 		return mw_write_profile(profile, r->path, MW_FORMAT_SYMBOLIZED, MW_GZIP_BY_NAME,
 					error);
 	if (mw_picture_is_profile(r->picture))
@@ -487,7 +483,7 @@ int mw_cmd_view(const mw_arguments_t *arguments) {
 	request_t r;
 	mw_error_t error;
 	mw_view_request_make(arguments, &r);
-	bool is_page = r.view->print == mw_view_flame || r.view->print == mw_view_weblist;
+	bool is_page = mw_view_request_has(&r, MW_VIEW_PAGE);
 	if (is_page && r.path == NULL && !r.arguments->options.json.given &&
 	    mw_stdout_is_terminal()) {
 		mw_complain(

@@ -15,8 +15,7 @@
 typedef mw_view_request_t request_t;
 
 static const mw_view_row_t views[] = {
-#define MW_VIEW(name, operands, min, max, print, is_whole, needs_labels, type, ...)                \
-	{#name, print, type, is_whole, needs_labels},
+#define MW_VIEW(name, operands, min, max, print, flags, type, ...) {#name, print, flags, type},
 #define MW_VIEW_LIVE MW_VIEW
 #define MW_VIEW_DIFF MW_VIEW
 #include "cmd/profile/views.def"
@@ -112,7 +111,8 @@ static int check_patterns(const request_t *r, mw_error_t *error) {
 }
 
 static int check_terminal(const request_t *r, mw_error_t *error) {
-	bool is_profile = r->view->print == NULL || mw_picture_is_profile(r->picture);
+	bool is_profile =
+		mw_view_request_has(r, MW_VIEW_PROFILE) || mw_picture_is_profile(r->picture);
 	if (is_profile && r->path == NULL && mw_stdout_is_terminal())
 		return mw_error_set(error, "a binary profile cannot be written to a terminal; give "
 					   "--output FILE.pb.gz");
@@ -122,12 +122,8 @@ static int check_terminal(const request_t *r, mw_error_t *error) {
 /* True if the requested picture cannot apply the pattern, which chooses functions for a listing. */
 static bool loses_pattern(const mw_arguments_t *arguments, const request_t *r) {
 	bool has_other_view = strcmp(r->view->name, arguments->subcommand->name) != 0;
-	return takes_pattern(arguments) && has_other_view && r->view->print != mw_view_weblist;
-}
-
-/* True for outputs without a text, which a file with any other name could hold. */
-static bool is_picture(const request_t *r) {
-	return r->view->print == mw_view_dot || r->view->print == mw_view_flame;
+	return takes_pattern(arguments) && has_other_view &&
+	       !mw_view_request_has(r, MW_VIEW_PATTERN);
 }
 
 /* True if a name whose ending means nothing is accepted: the user asked for another tool's
@@ -137,12 +133,12 @@ static bool may_have_any_name(const request_t *r) {
 					      "speedscope"};
 	const char *ending = strrchr(basename(r->path), '.');
 	bool is_old = r->arguments->is_pprof || r->arguments->is_jeprof || r->arguments->is_shell;
-	if (ending == NULL || (is_old && !is_picture(r)))
+	if (ending == NULL || (is_old && !mw_view_request_has(r, MW_VIEW_PICTURE)))
 		return true;
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
 		if (strcmp(r->view->name, formats[i]) == 0)
 			return true;
-	return !is_picture(r) && strcmp(ending, ".txt") == 0;
+	return !mw_view_request_has(r, MW_VIEW_PICTURE) && strcmp(ending, ".txt") == 0;
 }
 
 static int check_format(const mw_arguments_t *arguments, const request_t *r, mw_error_t *error) {
@@ -161,7 +157,7 @@ static int check_format(const mw_arguments_t *arguments, const request_t *r, mw_
 					    ? ".json, .html of list and weblist"
 					    : ".html, .svg, .png, .pdf, .ps, .gif, .dot, .folded, "
 					      ".speedscope.json, .callgrind, .json, .pb.gz",
-				    is_picture(r) ? "" : ", .txt");
+				    mw_view_request_has(r, MW_VIEW_PICTURE) ? "" : ", .txt");
 	if (format == NULL || r->picture != NULL)
 		return 0;
 	return mw_error_set(error,
