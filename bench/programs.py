@@ -19,6 +19,9 @@ import time
 
 from shutdown import end_server
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "harness"))
+import huge_pages  # noqa: E402
+
 PYTHON = "/usr/bin/python3"
 
 
@@ -259,7 +262,8 @@ def machine():
         memory_mib = int(file.readline().split()[1]) // 1024
     return {"cpu": model, "cores": os.cpu_count(), "memory_mib": memory_mib,
             "kernel": platform.release(),
-            "libc": " ".join(platform.libc_ver()), "date": time.strftime("%Y-%m-%d")}
+            "libc": " ".join(platform.libc_ver()),
+            "huge_pages": huge_pages.setting(), "date": time.strftime("%Y-%m-%d")}
 
 
 def measure(names, environments, turns, workloads):
@@ -327,7 +331,7 @@ def main():
         shutil.rmtree(work, ignore_errors=True)
     rows, host = summarise(seconds), machine()
     print(f"{host['cpu']}, {host['cores']} cores, {host['memory_mib']} MiB, "
-          f"Linux {host['kernel']}, {host['libc']}; "
+          f"Linux {host['kernel']}, {host['libc']}, huge pages {host['huge_pages']}; "
           f"medians of {options.turns} turns, sampling on at T = 512 KiB")
     print(f"{'program':<16}{'glibc':>9}{'seconds':>10}{'ratio':>8}  {'quartiles':<14}malloc")
     for row in rows:

@@ -8,7 +8,8 @@
 #   workloads  workloads and some real programs with mallow, glibc's malloc and the installed peers:
 #              times, memory, instruction counts; tables, JSON, chart.  Options: --quick, --runs N,
 #              --only REGEX, --peer NAME=PATH (or PEER=NAME=PATH in the environment), --allocators
-#              NAMES, --no-instructions, --list.  An option as the first word means workloads.
+#              NAMES, --no-instructions, --list, --thp always|madvise|never (the machine's setting
+#              of huge pages for the run, as root).  An option as the first word means workloads.
 #   threads    workloads in which threads free each other's blocks, on 1, 2, 4 and 8 threads, with
 #              seeded ranges: build/bench/threads.md.  Options: --quick, --runs N, --seed S,
 #              --baseline LIBRARY (another libmallow.so), --only REGEX, --threads LIST, --peer,

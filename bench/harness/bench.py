@@ -12,6 +12,7 @@ import time
 
 import chart
 import figures
+import huge_pages
 import inputs
 import instructions
 import measure
@@ -28,6 +29,7 @@ def arguments():
     parser.add_argument("--quick", action="store_true", help="3 turns")
     parser.add_argument("--only", metavar="REGEX", help="workloads whose name or group matches")
     peer_list.add_arguments(parser)
+    huge_pages.add_arguments(parser)
     parser.add_argument("--no-instructions", action="store_true", help="without callgrind's counts")
     parser.add_argument("--list", action="store_true", help="name the workloads and stop")
     return parser.parse_args()
@@ -77,10 +79,12 @@ def main():
             print(f"{workload.group:9} {workload.name}")
         return
     turns = options.runs or (3 if options.quick else 7)
-    print(f"== {len(workloads)} workloads, {len(peers)} allocators, {turns} turns")
-    runs = run_all(workloads, peers, turns, os.path.join(folder, "launch"), work)
-    rows = figures.summarise(workloads, peers, runs)
-    print(report.write(folder, rows, peers, turns, ROOT))
+    with huge_pages.using(options.thp):
+        print(f"== {len(workloads)} workloads, {len(peers)} allocators, {turns} turns, transparent "
+              f"huge pages: {huge_pages.setting()}")
+        runs = run_all(workloads, peers, turns, os.path.join(folder, "launch"), work)
+        rows = figures.summarise(workloads, peers, runs)
+        print(report.write(folder, rows, peers, turns, ROOT))
     files = [os.path.join(folder, "table.md"), os.path.join(folder, "results.json")]
     files += chart.write(folder, rows, peers)
     if not options.no_instructions and not options.only:

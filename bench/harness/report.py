@@ -5,6 +5,7 @@ import os
 import platform
 import subprocess
 
+import huge_pages
 from figures import (against_best, best_mean, best_peer, counts_for, geometric_mean, means,
                      sampling_cost)
 
@@ -22,7 +23,8 @@ def machine():
                 break
     load = os.getloadavg()[0]
     return (f"{model}, {os.cpu_count()} cores, Linux {platform.release()}, "
-            f"{' '.join(platform.libc_ver())}, load {load:.1f} at the end")
+            f"{' '.join(platform.libc_ver())}, huge pages {huge_pages.setting()}, "
+            f"load {load:.1f} at the end")
 
 
 def revision(root):
