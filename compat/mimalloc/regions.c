@@ -197,7 +197,7 @@ int mi_reserve_os_memory_ex(size_t size, bool do_commit, bool allow_large, bool 
 	if (!base)
 		return refuse(function, size);
 	if (allow_large)
-		mw_os_huge_pages_advise(base, size, false);
+		mw_os_huge_pages_advise(base, size, MW_OS_HUGE_PAGES_UNKNOWN);
 	return keep_mapping(base, size, false, arena_id, function);
 }
 

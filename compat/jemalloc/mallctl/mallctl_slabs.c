@@ -59,11 +59,13 @@ void mw_ctl_see_slabs(mw_ctl_stats_t *stats) {
 			continue;
 		uint64_t free = __atomic_load_n(&chunk->free_mask, __ATOMIC_RELAXED);
 		uint64_t dirty = __atomic_load_n(&chunk->dirty_mask, __ATOMIC_RELAXED) & free;
-		stats->metadata_huge_pages += chunk->huge;
+		unsigned halves = __atomic_load_n(&chunk->huge_halves, __ATOMIC_RELAXED);
+		stats->metadata_huge_pages += halves & 1;
 		stats->free_slices += (unsigned)__builtin_popcountll(free);
 		for (unsigned first = 0; first < MW_CHUNK_SLICES; first += SLAB_SLICES) {
 			uint64_t slab = mw_slices_mask(first, SLAB_SLICES);
-			see_slab(stats, chunk->huge, free & slab, dirty & slab);
+			see_slab(stats, halves >> first / SLAB_SLICES & 1, free & slab,
+				 dirty & slab);
 		}
 	}
 	const mw_ctl_slabs_t *all = &stats->slabs;

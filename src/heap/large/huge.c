@@ -154,6 +154,18 @@ static char *map_in_arena(mw_arena_t *arena, size_t bytes, size_t align, bool *z
 	return NULL;
 }
 
+/* A heap that is smaller asks for no huge pages. */
+#define HUGE_PAGES_FROM_BYTES ((size_t)32 << 20)
+
+/* A block that is filled from its start leaves the end of one huge page unused.  A block of which
+ * the program uses pieces may become resident whole: it is smaller than the rest of the heap. */
+static mw_os_huge_pages_use_t use_of(size_t bytes) {
+	size_t heap_bytes = mw_chunk_in_use_bytes() + mw_huge_live_bytes();
+	return !MW_HARDEN_ON && heap_bytes >= HUGE_PAGES_FROM_BYTES && bytes <= heap_bytes
+		       ? MW_OS_HUGE_PAGES_ALL
+		       : MW_OS_HUGE_PAGES_UNKNOWN;
+}
+
 static char *map_block(size_t bytes, size_t align, bool *zeroed) {
 	purge_if_due();
 	char *base = take_cached(bytes, align);
@@ -169,7 +181,7 @@ static char *map_block(size_t bytes, size_t align, bool *zeroed) {
 		if (!base && mw_chunk_unmap_free() > 0)
 			base = mw_os_map_aligned(bytes, align);
 		if (base)
-			mw_os_huge_pages_advise(base, bytes, false);
+			mw_os_huge_pages_advise(base, bytes, use_of(bytes));
 	}
 	if (!base || (uintptr_t)base >> MW_ADDRESS_BITS)
 		return NULL;

@@ -161,8 +161,10 @@ struct mw_chunk {
 	mw_chunk_t *purge_next;
 	mw_chunk_t *all_next;
 	bool purge_listed;
-	bool never_purged;    /* see os/memory/huge_pages.h */
-	bool huge;            /* the kernel agreed to huge pages there */
+	bool never_purged; /* see os/memory/huge_pages.h */
+	/* Bit h: the chunk's 2 MiB number h come as one huge page, of which no part was purged.
+	 * Relaxed: carving reads it without the lock. */
+	uint8_t huge_halves;
 	uint8_t node;         /* of its memory; MW_OS_NUMA_ANY */
 	uint8_t listed_under; /* number of free slices when the chunk was put into a list; 0: in
 				 none */
@@ -272,6 +274,15 @@ static inline mw_page_t *mw_entry_page(const mw_entry_t *entry) {
 	uintptr_t offset = (uintptr_t)entry & (MW_CHUNK_BYTES - 1);
 	return (mw_page_t *)(((uintptr_t)entry - offset) + (offset - MW_CHUNK_ENTRIES_OFFSET) * 8 +
 			     MW_CHUNK_PAGES_OFFSET);
+}
+
+/* Slices of a huge page: the chunk has two. */
+#define MW_HUGE_PAGE_SLICES (MW_CHUNK_SLICES / 2)
+
+/* Returns whether the page lies in a huge page. */
+static inline bool mw_page_is_in_huge_page(const mw_page_t *page) {
+	unsigned halves = __atomic_load_n(&mw_chunk_of(page)->huge_halves, __ATOMIC_RELAXED);
+	return halves >> mw_page_slice_index(page) / MW_HUGE_PAGE_SLICES & 1;
 }
 
 /* Returns the first page of the run or large block that the page is part of. */

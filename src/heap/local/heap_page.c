@@ -19,7 +19,8 @@
 #define CARVE_BYTES 4096u
 
 /* In a heap with so many pages a new page's memory comes from the kernel in larger steps than it is
- * linked in.  The memory that is populated too early is then a small share of the heap. */
+ * linked in, unless it comes as part of a huge page.  The memory that is populated too early is
+ * then a small share of the heap. */
 #define POPULATE_PAGES 256u
 #define POPULATE_BYTES (16u << 10)
 #define POPULATE_ALL_PAGES 1024u
@@ -157,7 +158,7 @@ static uint32_t carve(mw_heap_t *heap, mw_page_t *page) {
 	if (count > room)
 		count = room;
 	if (MW_UNLIKELY(mw_heap_pages(heap) >= POPULATE_PAGES) && page->zeroed &&
-	    page->block_bytes <= POPULATE_BLOCK_BYTES)
+	    page->block_bytes <= POPULATE_BLOCK_BYTES && !mw_page_is_in_huge_page(page))
 		populate(heap, page, page->carved + count);
 	if (count > 0)
 		page->free = mw_harden_carve(page, page->carved, count, page->free);

@@ -23,11 +23,22 @@
 mw_chunks_t mw_chunks = {.decay = {.delay_ns = MW_DECAY_DEFAULT_NS, .early = true},
 			 .next_purge_ns = UINT64_MAX};
 
+/* A heap of fewer chunks gets no huge pages, as their unused ends would be a large part of it (why
+ * 16 MiB: doc/adr/0038-huge-pages.md). */
+#define HUGE_PAGES_FROM_CHUNK 4u
+
+static mw_os_huge_pages_use_t next_use(void) {
+	if (MW_HARDEN_ON && mw_chunks.chunk_count > 0)
+		return MW_OS_HUGE_PAGES_UNKNOWN; /* slices without access divide the chunk */
+	return mw_chunks.chunk_count < HUGE_PAGES_FROM_CHUNK ? MW_OS_HUGE_PAGES_LITTLE
+							     : MW_OS_HUGE_PAGES_ALL;
+}
+
 static mw_chunk_t *map_chunk(unsigned node) {
 	/* Tested here: the function's code lies where a small process has no memory resident. */
 	mw_chunk_t *chunk = MW_UNLIKELY(mw_chunks.unmapped_first != NULL) ? mw_chunk_remap() : NULL;
-	bool pool = false;
-	if (!chunk) {
+	bool pool = false, fresh = !chunk;
+	if (fresh) {
 		chunk = mw_harden_map_chunk();
 		if (!chunk || (uintptr_t)chunk >> MW_ADDRESS_BITS)
 			return NULL;
@@ -36,14 +47,19 @@ static mw_chunk_t *map_chunk(unsigned node) {
 		pool = !MW_HARDEN_ON && mw_os_huge_pages_from_pool(chunk, MW_CHUNK_BYTES, &lost);
 		if (lost)
 			return NULL;
+	}
+	/* Before the first store: no huge page comes where a small one is. */
+	bool huge = pool || mw_os_huge_pages_advise(chunk, MW_CHUNK_BYTES, next_use());
+	mw_os_numa_prefer(chunk, MW_CHUNK_BYTES, node);
+	if (fresh) {
 		chunk->all_next = mw_chunks.all;
 		mw_chunks.all = chunk;
 	}
-	chunk->huge =
-		pool || mw_os_huge_pages_advise(chunk, MW_CHUNK_BYTES, mw_chunks.chunk_count == 0);
+	/* A chunk that is mapped again kept its slice 0, of small pages. */
+	unsigned halves = !huge ? 0 : fresh ? 3 : 2;
+	__atomic_store_n(&chunk->huge_halves, (uint8_t)halves, __ATOMIC_RELAXED);
 	chunk->never_purged = pool;
 	chunk->node = (uint8_t)node;
-	mw_os_numa_prefer(chunk, MW_CHUNK_BYTES, node);
 	chunk->free_mask = MW_HARDEN_USABLE_SLICES;
 	chunk->decommitted_mask = MW_HARDEN_ON ? MW_HARDEN_USABLE_SLICES : 0;
 	if (mw_chunks.chunk_count++ > 0)
@@ -180,7 +196,7 @@ mw_page_t *mw_chunk_take(unsigned count, unsigned align_slices) {
 	return mw_chunk_take_large(count, align_slices, 0, 0);
 }
 
-bool mw_chunk_extend(mw_page_t *page, unsigned extra) {
+MW_COLD bool mw_chunk_extend(mw_page_t *page, unsigned extra) {
 	unsigned next = mw_page_slice_index(page) + page->slice_count;
 	if (extra > MW_CHUNK_SLICES - next)
 		return false;

@@ -11,11 +11,12 @@
 #include "heap/memory/chunk_state.h"
 #include "heap/memory/decay.h"
 #include "heap/memory/limit.h"
+#include "os/memory/huge_pages.h"
 #include "os/memory/map.h"
 #include "os/time/clock.h"
 
 /* Under the lock.  True: slices are due earlier than any were before. */
-static bool set_next_purge(void) {
+static MW_NOINLINE bool set_next_purge(void) {
 	uint64_t next_ns = UINT64_MAX;
 	if (mw_chunks.purge_first)
 		next_ns = mw_chunks.purge_first->purge_due_ns;
@@ -39,6 +40,30 @@ bool mw_chunks_purge_later(mw_chunk_t *chunk) {
 	return set_next_purge();
 }
 
+static uint64_t half_mask(unsigned half) {
+	return mw_slices_mask(half * MW_HUGE_PAGE_SLICES, MW_HUGE_PAGE_SLICES);
+}
+
+/* Under the lock: the huge pages that lose a part with these slices, a bit each, count as small
+ * pages from now on. */
+static unsigned split_halves(mw_chunk_t *chunk, uint64_t slices) {
+	_Static_assert(MW_HUGE_PAGE_SLICES == 32, "a half has 32 bits");
+	uint32_t lower = (uint32_t)slices, upper = (uint32_t)(slices >> 32);
+	unsigned split = (lower && ~lower ? 1u : 0) | (upper && ~upper ? 2u : 0);
+	split &= chunk->huge_halves;
+	/* Relaxed: see mw_page_is_in_huge_page(). */
+	__atomic_store_n(&chunk->huge_halves, (uint8_t)(chunk->huge_halves & ~split),
+			 __ATOMIC_RELAXED);
+	return split;
+}
+
+static MW_COLD void keep_split(mw_chunk_t *chunk, unsigned split) {
+	for (unsigned half = 0; half < 2; half++)
+		if (split >> half & 1)
+			mw_os_huge_pages_avoid((char *)chunk + half * MW_OS_HUGE_PAGE_BYTES,
+					       MW_OS_HUGE_PAGE_BYTES);
+}
+
 /* Purges runs of slices that count as taken meanwhile.  Returns the slices that the kernel took. */
 static uint64_t purge_runs(mw_chunk_t *chunk, uint64_t slices, bool lazily, size_t *calls) {
 	uint64_t purged = 0;
@@ -57,13 +82,17 @@ static uint64_t purge_runs(mw_chunk_t *chunk, uint64_t slices, bool lazily, size
 
 /* Under the lock, which it releases meanwhile: the kernel may take long, and other threads go on
  * allocating.  The slices count as taken for that time. */
-static uint64_t purge_slices(mw_chunk_t *chunk, uint64_t slices, bool lazily, size_t *calls) {
+static MW_COLD uint64_t purge_slices(mw_chunk_t *chunk, uint64_t slices, bool lazily,
+				     size_t *calls) {
 	mw_chunks_unlist(chunk);
 	chunk->free_mask &= ~slices;
 	mw_chunks_list(chunk);
+	unsigned split = chunk->huge_halves ? split_halves(chunk, slices) : 0;
 	mw_chunks.purging++;
 	mw_chunks_release();
 	size_t own_calls = 0;
+	if (split)
+		keep_split(chunk, split);
 	uint64_t purged = purge_runs(chunk, slices, lazily, &own_calls);
 	mw_chunks_acquire();
 	mw_chunks.purging--;
@@ -74,19 +103,66 @@ static uint64_t purge_slices(mw_chunk_t *chunk, uint64_t slices, bool lazily, si
 	return purged;
 }
 
-/* Under the lock: takes the first chunk off the purge list if it is due, and its dirty slices;
- * NULL: none is due.  Sets the time of the next purge. */
-static mw_chunk_t *pick_due(uint64_t now_ns, uint64_t *dirty) {
-	mw_chunk_t *chunk = mw_chunks.purge_first;
-	if (!chunk || chunk->purge_due_ns > now_ns)
-		return NULL;
-	mw_chunks.purge_first = chunk->purge_next;
+/* Why slices are purged. */
+typedef enum reason {
+	EARLY, /* there are more than the program seems to need */
+	AGED,  /* their time has come */
+	ALL,   /* the program or the user wants all memory back */
+} reason_t;
+
+/* A huge page that is purged in part becomes small ones, and the program's blocks in the rest need
+ * more page faults and translations from then on.  Early it loses its free slices when they are
+ * half of it, at the end of the delay when they are a quarter; fewer stay, and are the first that
+ * are taken again. */
+#define EARLY_SLICES_MIN (MW_HUGE_PAGE_SLICES / 2)
+#define AGED_SLICES_MIN (MW_HUGE_PAGE_SLICES / 4)
+/* Most chunks passed over, early, for one with slices to purge. */
+#define PASSED_MAX 32
+
+/* Under the lock: the chunk's slices that are to be purged now. */
+static uint64_t slices_to_purge(const mw_chunk_t *chunk, reason_t reason) {
+	unsigned least = reason == EARLY ? EARLY_SLICES_MIN : reason == AGED ? AGED_SLICES_MIN : 1;
+	uint64_t slices = chunk->dirty_mask;
+	for (unsigned half = 0; half < 2; half++) {
+		uint64_t mask = half_mask(half), free = chunk->free_mask & mask;
+		if (!(chunk->huge_halves >> half & 1) || !(chunk->dirty_mask & mask))
+			continue;
+		/* Of a huge page slices have memory that were never taken, too. */
+		if ((unsigned)__builtin_popcountll(free) >= least)
+			slices |= free;
+		else
+			slices &= ~mask;
+	}
+	return slices;
+}
+
+/* Under the lock: a chunk with slices to purge for this reason, and those slices; NULL: none.  The
+ * chunk leaves the purge list, unless slices stay dirty in it that are not due.  Aged chunks whose
+ * slices stay in huge pages leave it, too, until another of their slices falls free.  Sets the time
+ * of the next purge. */
+static mw_chunk_t *pick(reason_t reason, uint64_t now_ns, uint64_t *slices) {
+	mw_chunk_t *chunk = mw_chunks.purge_first, *before = NULL;
+	for (unsigned passed = 0; chunk && chunk->purge_due_ns <= now_ns; passed++) {
+		mw_chunk_t *next = chunk->purge_next;
+		*slices = slices_to_purge(chunk, reason);
+		bool stays = reason == EARLY && (chunk->dirty_mask & ~*slices) != 0;
+		if (stays) {
+			before = chunk;
+		} else {
+			if (before)
+				before->purge_next = next;
+			else
+				mw_chunks.purge_first = next;
+			if (!next)
+				mw_chunks.purge_last = before;
+			chunk->purge_listed = false;
+		}
+		if (*slices || (reason == EARLY && passed == PASSED_MAX))
+			break;
+		chunk = next;
+	}
 	set_next_purge();
-	chunk->purge_listed = false;
-	*dirty = chunk->dirty_mask;
-	chunk->dirty_mask = 0;
-	mw_chunks_count_dirty(-__builtin_popcountll(*dirty));
-	return chunk;
+	return chunk && chunk->purge_due_ns <= now_ns && *slices ? chunk : NULL;
 }
 
 /* ---- muzzy slices, under the lock ---- */
@@ -139,30 +215,32 @@ void mw_chunk_set_muzzy_decay(uint64_t delay_ns) {
 
 /* Returns how many of a chunk's two stretches of 2 MiB have one of the slices. */
 static unsigned count_halves(uint64_t slices) {
-	const unsigned half = MW_CHUNK_SLICES / 2;
-	return (slices << half ? 1u : 0) + (slices >> half ? 1u : 0);
+	return ((uint32_t)slices ? 1u : 0) + (slices >> 32 ? 1u : 0);
 }
 
-/* Under the lock, which it releases meanwhile: purges chunks that are due until `wanted_bytes`
- * went, for good or to muzzy slices.  Returns the bytes that the kernel took. */
-static size_t purge_due(uint64_t now_ns, size_t wanted_bytes, bool for_good) {
+/* Under the lock, which it releases meanwhile: purges chunks until `wanted_bytes` went, for good or
+ * to muzzy slices.  Returns the bytes that the kernel took. */
+static MW_COLD size_t purge_for(reason_t reason, uint64_t now_ns, size_t wanted_bytes) {
 	size_t total = 0;
-	uint64_t dirty = 0;
+	uint64_t wanted = 0;
 	/* Bounded by the present number of chunks: those that the kernel refuses are not tried
 	 * again. */
 	for (size_t turns = mw_chunks.chunk_count; turns > 0 && total < wanted_bytes; turns--) {
-		mw_chunk_t *chunk = pick_due(now_ns, &dirty);
+		mw_chunk_t *chunk = pick(reason, now_ns, &wanted);
 		if (!chunk)
 			break;
-		bool lazily = !for_good && mw_chunks.muzzy_delay_ns != 0;
-		uint64_t purged = purge_slices(chunk, dirty, lazily, &mw_chunks.purge_calls);
+		uint64_t dirty = chunk->dirty_mask & wanted;
+		chunk->dirty_mask &= ~dirty;
+		mw_chunks_count_dirty(-__builtin_popcountll(dirty));
+		bool lazily = reason != ALL && mw_chunks.muzzy_delay_ns != 0;
+		uint64_t purged = purge_slices(chunk, wanted, lazily, &mw_chunks.purge_calls);
 		mw_chunks.purges += purged != 0; /* or they are all in use again */
 		mw_chunks.huge_pages_purged += count_halves(purged);
 		chunk->dirty_mask |= dirty & ~purged;
 		mw_chunks_count_dirty(__builtin_popcountll(dirty & ~purged));
 		if (MW_UNLIKELY(lazily))
 			make_muzzy(chunk, purged);
-		size_t slices = (size_t)__builtin_popcountll(purged);
+		size_t slices = (size_t)__builtin_popcountll(purged & dirty);
 		mw_chunks.purged_slices += slices;
 		total += slices * MW_SLICE_BYTES;
 	}
@@ -178,12 +256,17 @@ void mw_chunks_purge_if_due(void) {
 		mw_chunk_purge(false);
 }
 
-size_t mw_chunk_purge(bool all) {
+MW_COLD size_t mw_chunk_purge(bool all) {
 	uint64_t now_ns = all ? UINT64_MAX : mw_os_monotonic_coarse_ns();
 	mw_chunks_acquire();
-	if (all)
+	if (all) {
 		mw_chunks_free_waiting();
-	size_t total = purge_due(now_ns, SIZE_MAX, all);
+		/* Some are in no list: see pick(). */
+		for (mw_chunk_t *chunk = mw_chunks.all; chunk; chunk = chunk->all_next)
+			if (chunk->dirty_mask)
+				mw_chunks_purge_later(chunk);
+	}
+	size_t total = purge_for(all ? ALL : AGED, now_ns, SIZE_MAX);
 	if (!all)
 		mw_decay_went_late(&mw_chunks.decay, total);
 	if (MW_UNLIKELY(mw_chunks.muzzy_first != NULL))
@@ -198,8 +281,10 @@ void mw_chunks_purge_early(void) {
 						    in_use_bytes / MW_DECAY_KEEP_SHARE);
 	if (excess_bytes == 0)
 		return;
-	size_t total = purge_due(UINT64_MAX, excess_bytes, false);
+	size_t total = purge_for(EARLY, UINT64_MAX, excess_bytes);
 	mw_decay_went_early(&mw_chunks.decay, total, mw_os_monotonic_coarse_ns());
+	if (total < excess_bytes)
+		mw_decay_stayed(&mw_chunks.decay, mw_chunk_dirty_bytes());
 }
 
 void mw_chunk_set_decay(uint64_t delay_ns, bool early) {

@@ -39,6 +39,11 @@ void mw_decay_went_early(mw_decay_t *decay, size_t bytes, uint64_t now_ns) {
 	decay->gone_due_ns = now_ns + decay->delay_ns;
 }
 
+void mw_decay_stayed(mw_decay_t *decay, size_t bytes) {
+	if (decay->keep_bytes < bytes + bytes / 4)
+		decay->keep_bytes = bytes + bytes / 4;
+}
+
 void mw_decay_went_late(mw_decay_t *decay, size_t bytes) {
 	if (bytes == 0)
 		return;

@@ -49,6 +49,9 @@ typedef struct mw_decay {
 size_t mw_decay_excess_bytes(mw_decay_t *decay, size_t kept_bytes, size_t share_bytes);
 /* `bytes` went early. */
 void mw_decay_went_early(mw_decay_t *decay, size_t bytes, uint64_t now_ns);
+/* `bytes` stayed that were to go early: they are worth more where they are.  They and a quarter
+ * more are kept, so that not every free asks for them. */
+void mw_decay_stayed(mw_decay_t *decay, size_t bytes);
 /* `bytes` went because their time had come. */
 void mw_decay_went_late(mw_decay_t *decay, size_t bytes);
 /* Called when some kept memory was taken again; `remaining_bytes` are left.  Does nothing where the

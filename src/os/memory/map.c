@@ -101,7 +101,7 @@ bool mw_os_purge(void *base, size_t bytes) {
 void mw_os_prefault(void *base, size_t bytes) {
 	/* Relaxed: a hint. */
 	static _Atomic bool refused;
-	if (atomic_load_explicit(&refused, memory_order_relaxed))
+	if (mw_os_fault(MW_OS_PREFAULT) || atomic_load_explicit(&refused, memory_order_relaxed))
 		return;
 	int saved_errno = errno;
 	if (mw_system_call(SYS_madvise, base, bytes, MADV_POPULATE_WRITE) != 0 && errno == EINVAL)

@@ -28,6 +28,7 @@ typedef enum mw_os_call {
 	MW_OS_MAP,
 	MW_OS_UNMAP,
 	MW_OS_PURGE,
+	MW_OS_PREFAULT,
 	MW_OS_REMAP,
 	MW_OS_OPEN,
 	MW_OS_TRUNCATE,

@@ -46,6 +46,16 @@ static void a_drop_leaves_a_mebibyte(void) {
 	CHECK_EQ(mw_decay_excess_bytes(&decay, 100 * MIB, 0), 0);
 }
 
+/* What cannot go is asked for again when a quarter more is free. */
+static void what_stays_is_kept(void) {
+	mw_decay_t decay = {.delay_ns = SECOND, .early = true, .youth_end_ns = 1};
+	CHECK(mw_decay_excess_bytes(&decay, 40 * MIB, 0) > 0);
+	mw_decay_went_early(&decay, 8 * MIB, now_ns);
+	mw_decay_stayed(&decay, 32 * MIB);
+	CHECK_EQ(mw_decay_excess_bytes(&decay, 40 * MIB, 0), 0);
+	CHECK_EQ(mw_decay_excess_bytes(&decay, 40 * MIB + 1, 0), 20 * MIB + 1);
+}
+
 static void the_young_keep_more(void) {
 	mw_decay_t decay = {.delay_ns = SECOND, .early = true};
 	CHECK_EQ(mw_decay_excess_bytes(&decay, 63 * MIB, 0), 0);
@@ -121,6 +131,7 @@ static void refusals_are_not_repeated_each_time(void) {
 int main(void) {
 	mw_os_clock_set_source(fake_clock);
 	RUN(a_drop_leaves_a_mebibyte);
+	RUN(what_stays_is_kept);
 	RUN(the_young_keep_more);
 	RUN(a_swing_pays_once);
 	RUN(swings_that_widen_pay_nothing);
