@@ -174,7 +174,9 @@ static void threshold(void) {
 	MUST(mallopt(M_TRIM_THRESHOLD, 65536) == 1);
 	count = fill(0, 1000);
 	empty(0, count);
-	expect_gone("with a small threshold", floor, peak, resident_bytes(), 2);
+	/* Huge pages of which less than half was free are asked for again when a quarter more is
+	 * free (mw_decay_stayed()). */
+	expect_gone("with a small threshold", floor, peak, resident_bytes(), 15);
 	MUST(mallopt(M_TRIM_THRESHOLD, -1) == 1);
 	kept(false);
 }

@@ -79,7 +79,8 @@ says out '^Program: busy'
 ok "heaptrack's program"
 
 # sleep itself closes its stderr before it ends.
-MIMALLOC_SHOW_STATS=1 LD_PRELOAD=$build/lib/libmallow.so bash -c 'sleep 0.3; :' 2>err ||
+MIMALLOC_SHOW_STATS=1 LD_PRELOAD=$build/lib/mallow/compat/libmimalloc.so.2 \
+    LD_LIBRARY_PATH=$build/lib:$build/lib/mallow/compat bash -c 'sleep 0.3; :' 2>err ||
     fail "$(cat err)"
 says err '^ *elapsed: +(0\.[3-9]|[1-9])'
 ok "the time of a process"

@@ -35,7 +35,7 @@ finish() {
 }
 children() { cat "/proc/$pid/task/"*/children 2>/dev/null; }
 has_no_child() { [ -z "$(children)" ]; }
-has_no_thread() { [ "$(ls "/proc/$pid/task" | wc -l)" = 1 ]; }
+has_no_thread() { [ "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)" = 1 ]; }
 # The sequence of requests, with which the control section of a state file begins.
 sequence() { od -An -j4096 -N4 -tu4 "/dev/shm/mallow-$(id -u)/$pid".* | tr -d ' '; }
 exec {input}>/dev/null
@@ -70,7 +70,7 @@ one=$!
 "$mallow" leaks --json "$pid" >second 2>>err &
 two=$!
 for command in $one $two; do
-    wait $command
+    wait "$command"
     [ $? = 1 ] || fail "two checks at once: $(cat err)"
 done
 finish "two at once"
@@ -95,7 +95,7 @@ while time.monotonic() < limit:
 sys.exit("no copy was seen")
 END
 processor=$(taskset -cp $$ | sed 's/.*[ ,-]//')
-# begin_check ARGUMENT...: the command is $asking, and the copy, which is stopped, $copy.
+# begin_check: the command is $asking, and the copy, which is stopped, $copy.
 begin_check() {
     await 60 has_no_child
     python3 catch.py "$pid" >caught &
@@ -104,7 +104,7 @@ begin_check() {
     taskset -c "$processor" bash -c 'while :; do :; done' &
     local busy=$!
     started+=("$busy")
-    "$mallow" leaks "$@" "$pid" >out 2>err &
+    "$mallow" leaks "$pid" >out 2>err &
     asking=$!
     wait $catching || fail "no copy is caught: $(cat err)"
     kill "$busy"

@@ -24,6 +24,8 @@ static const char names[][sizeof "__register_atfork"] = {
 	[MW_NEXT_SBRK] = "sbrk",
 	[MW_NEXT_SHMAT] = "shmat",
 	[MW_NEXT_SHMDT] = "shmdt",
+	[MW_NEXT_SIGWAITINFO] = "sigwaitinfo",
+	[MW_NEXT_SIGTIMEDWAIT] = "sigtimedwait",
 };
 _Static_assert(sizeof names / sizeof *names == MW_NEXT_CALLS, "each function has its name");
 

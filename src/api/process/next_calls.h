@@ -24,6 +24,8 @@ typedef enum mw_next_call {
 	MW_NEXT_SBRK,
 	MW_NEXT_SHMAT,
 	MW_NEXT_SHMDT,
+	MW_NEXT_SIGWAITINFO,
+	MW_NEXT_SIGTIMEDWAIT,
 	MW_NEXT_CALLS
 } mw_next_call_t;
 

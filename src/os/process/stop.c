@@ -26,6 +26,8 @@
 
 /* A round of signals to new threads may find threads that these started before. */
 #define ROUNDS_MAX 16u
+/* A thread that waits for signals may receive that of so many stops before. */
+#define LATE_STOPS 16u
 /* Most steps of the wait for threads that are about to end: 1 ms. */
 #define ENDING_ROUNDS 80u
 
@@ -73,6 +75,15 @@ static void on_stop(int signal_number, siginfo_t *info, void *context) {
 			mw_os_wait_while(&stops.number, number, UINT64_MAX);
 	}
 	errno = saved_errno;
+}
+
+MW_COLD bool mw_os_stop_was_waited(int signal_number, const siginfo_t *info) {
+	uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
+	/* Of an earlier stop perhaps. Relaxed: the signal came after the number was stored. */
+	uint32_t last = __atomic_load_n(&stops.last_number, __ATOMIC_RELAXED);
+	return info->si_code == SI_QUEUE && signal_number == stops.signal_number &&
+	       info->si_pid == (pid_t)mw_os_process_id() && value >> 32 != 0 &&
+	       last - (uint32_t)(value >> 32) < LATE_STOPS;
 }
 
 static bool take_signal(void) {

@@ -13,6 +13,7 @@
 #ifndef MW_OS_STOP_H
 #define MW_OS_STOP_H
 
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,6 +53,9 @@ typedef struct mw_os_stop {
 mw_result_t mw_os_stop_begin(mw_os_stop_t *stop);
 /* Lets the threads go on. */
 void mw_os_stop_end(void);
+/* Returns whether the signal, which the calling thread waited for (sigwaitinfo(2)), was sent by
+ * mw_os_stop_begin(): the thread counts as one that runs. */
+bool mw_os_stop_was_waited(int signal_number, const siginfo_t *info);
 /* Visits the memory that holds the threads' registers, also those of threads that have ended. */
 void mw_os_stop_visit_memory(void (*visit)(uintptr_t start, uintptr_t limit));
 

@@ -64,6 +64,14 @@ void mw_os_tick_leave(int signal_number) {
 	mw_os_signal_discard(signal_number);
 }
 
+/* The program's own timers have values of its own, or the addresses or numbers of theirs. */
+MW_COLD bool mw_os_tick_was_waited(int signal_number, const siginfo_t *info) {
+	uint32_t thread_id = (uint32_t)info->si_value.sival_int;
+	bool is_timer = info->si_code == SI_TIMER &&
+			(thread_id == 0 || thread_id == (uint32_t)mw_system_call(SYS_gettid));
+	return (is_timer || info->si_code == POLL_IN) && mw_os_tick_is_ours(signal_number);
+}
+
 MW_COLD void mw_os_tick_drop_pending(uint64_t blocked) {
 	const struct timespec none = {0};
 	int saved_errno = errno;

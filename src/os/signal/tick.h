@@ -5,6 +5,7 @@
 #ifndef MW_OS_TICK_H
 #define MW_OS_TICK_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -32,6 +33,9 @@ int mw_os_tick_take(mw_os_tick_handler_t *handler, uint64_t blocked, bool is_of_
 void mw_os_tick_leave(int signal_number);
 /* Returns whether the signal still has the handler. */
 bool mw_os_tick_is_ours(int signal_number);
+/* Returns whether a timer or an event sent the signal, which the calling thread waited for
+ * (sigwaitinfo(2)), and not the program. */
+MW_COLD bool mw_os_tick_was_waited(int signal_number, const siginfo_t *info);
 /* Drops pending signals of timers and events that the calling thread blocks, but not those in
  * `blocked` (bit n - 1: signal n). Their samples are lost. */
 MW_COLD void mw_os_tick_drop_pending(uint64_t blocked);

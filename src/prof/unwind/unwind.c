@@ -15,14 +15,14 @@ void mw_unwind_set_own(uintptr_t start, uintptr_t limit) {
 	mw_walk_test_own_start = start;
 	mw_walk_test_own_limit = limit;
 }
-#else
+#endif
+
 const char *mw_walk_other_start, *mw_walk_other_limit;
 
 void mw_unwind_add_own_code(const void *start, const void *limit) {
 	mw_walk_other_start = start;
 	mw_walk_other_limit = limit;
 }
-#endif
 
 MW_RESIDENT void mw_unwind_start(void) {
 	mw_os_stack_start();

@@ -56,20 +56,21 @@ MW_ALWAYS_INLINE uintptr_t mw_walk_lookup_pc(const mw_walk_frame_t *frame) {
 /* Steps to the caller's frame of any kind. `entry`: the entry of the cache. */
 mw_walk_outcome_t mw_walk_step_slowly(mw_walk_t *walk, mw_walk_frame_t *frame, uint64_t entry);
 
-#ifdef MW_TESTING
-extern uintptr_t mw_walk_test_own_start, mw_walk_test_own_limit;
+/* Code of another library that counts as this one's (mw_unwind_add_own_code()). */
+extern const char *mw_walk_other_start, *mw_walk_other_limit;
 
-static inline bool mw_walk_is_own(uintptr_t pc) {
-	return pc - mw_walk_test_own_start < mw_walk_test_own_limit - mw_walk_test_own_start;
-}
-#else
 static inline bool mw_walk_is_between(uintptr_t pc, const char *start, const char *stop) {
 	return pc - (uintptr_t)start < (uintptr_t)stop - (uintptr_t)start;
 }
 
-/* Code of another library that counts as this one's (mw_unwind_add_own_code()). */
-extern const char *mw_walk_other_start, *mw_walk_other_limit;
+#ifdef MW_TESTING
+extern uintptr_t mw_walk_test_own_start, mw_walk_test_own_limit;
 
+static inline bool mw_walk_is_own(uintptr_t pc) {
+	return pc - mw_walk_test_own_start < mw_walk_test_own_limit - mw_walk_test_own_start ||
+	       mw_walk_is_between(pc, mw_walk_other_start, mw_walk_other_limit);
+}
+#else
 static inline bool mw_walk_is_own(uintptr_t pc) {
 	return mw_walk_is_between(pc, __start_mallow_text, __stop_mallow_text) ||
 	       mw_walk_is_between(pc, __start_mallow_cold, __stop_mallow_cold) ||

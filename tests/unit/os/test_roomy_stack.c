@@ -127,7 +127,9 @@ static void a_thread_ended_inside(void) {
 int main(void) {
 	RUN(one_use_at_a_time);
 	RUN(one_use_at_a_time_in_a_thread);
-	RUN(a_thread_ended_inside);
+	/* A sanitizer takes the end of a thread for an overflow of the stack that it began on. */
+	if (!TEST_UNDER_SANITIZER)
+		RUN(a_thread_ended_inside);
 	/* The last one: it uses up what stacks there are. */
 	RUN(a_thread_that_jumped_out_comes_again);
 	return 0;

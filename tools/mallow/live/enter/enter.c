@@ -83,10 +83,11 @@ static bool has_shadow_stack(int thread) {
 	return has_one;
 }
 
-static int say_refused(int pid, mw_error_t *error) {
+/* `why`: errno of ptrace(2). */
+static int say_refused(int pid, int why, mw_error_t *error) {
 	long tracer = status_number(pid, "TracerPid");
-	if (errno != EPERM && errno != EACCES)
-		return mw_error_set(error, "it cannot be woken: %s", strerror(errno));
+	if (why != EPERM && why != EACCES)
+		return mw_error_set(error, "it cannot be woken: %s", strerror(why));
 	if (tracer > 0)
 		return mw_error_set(
 			error, "it cannot be woken, because process %ld traces it (gdb, strace)",
@@ -418,8 +419,9 @@ static size_t step_through(size_t count) {
 	return step;
 }
 
-/* Tries the first thread, then others for some time, from another one on each time. */
-static outcome_t try_threads(const mw_reach_t *reach) {
+/* Tries the first thread, then others for some time, from another one on each time. Sets
+ * *why_refused with REFUSED: errno of ptrace(2). */
+static outcome_t try_threads(const mw_reach_t *reach, int *why_refused) {
 	int pid = reach->key.pid;
 	uint64_t begin_ns = monotonic_ns();
 	mw_address_space_t space;
@@ -439,17 +441,19 @@ static outcome_t try_threads(const mw_reach_t *reach) {
 		/* What keeps any thread from being entered tells more. */
 		outcome = result != UNFIT ? result : outcome;
 	}
+	*why_refused = errno;
 	free(threads.items);
 	mw_address_space_close(&space);
 	return outcome;
 }
 
-static int say_outcome(const mw_reach_t *reach, outcome_t outcome, mw_error_t *error) {
+static int say_outcome(const mw_reach_t *reach, outcome_t outcome, int why_refused,
+		       mw_error_t *error) {
 	switch (outcome) {
 	case ENTERED:
 		return 0;
 	case REFUSED:
-		return say_refused(reach->key.pid, error);
+		return say_refused(reach->key.pid, why_refused, error);
 	case PAUSED:
 		return mw_error_set(error, "it cannot be woken: it is stopped, by a signal or a "
 					   "debugger");
@@ -476,10 +480,11 @@ static int say_outcome(const mw_reach_t *reach, outcome_t outcome, mw_error_t *e
 }
 
 static mw_apart_outcome_t enter_apart(const void *reach, mw_error_t *error) {
-	outcome_t outcome = try_threads(reach);
-	if (outcome == REFUSED)
-		return MW_APART_REFUSED;
-	return say_outcome(reach, outcome, error) == 0 ? MW_APART_DONE : MW_APART_FAILED;
+	int why_refused = 0;
+	outcome_t outcome = try_threads(reach, &why_refused);
+	if (say_outcome(reach, outcome, why_refused, error) == 0)
+		return MW_APART_DONE;
+	return outcome == REFUSED ? MW_APART_REFUSED : MW_APART_FAILED;
 }
 
 /* A command that was killed while a thread is stopped would leave a call of that thread that
@@ -494,9 +499,7 @@ int mw_process_enter(const mw_process_key_t *key, mw_error_t *error) {
 	if (is_in_thread)
 		outcome =
 			mw_apart_do_in_thread(enter_apart, &reach, sizeof(reach), LIMIT_MS, error);
-	if (outcome == MW_APART_REFUSED)
-		say_outcome(&reach, REFUSED, error);
-	else if (outcome == MW_APART_LATE)
+	if (outcome == MW_APART_LATE)
 		mw_error_set(error,
 			     "it cannot be woken: a page of its memory has not come within "
 			     "%d s (FUSE, userfaultfd(2))",

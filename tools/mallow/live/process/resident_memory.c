@@ -24,6 +24,7 @@
 
 typedef struct mapping {
 	uint64_t start, limit, resident;
+	uint64_t in_huge_pages; /* part of the resident bytes */
 	char mode[8];
 	char path[256];
 } mapping_t;
@@ -40,7 +41,8 @@ typedef struct reader {
 	int pagemap;        /* descriptor of pagemap; -1 = it cannot be read */
 	/* Resident bytes by kind of range; bytes in no range are sorted by their mapping. */
 	uint64_t by_kind[MW_RANGE_KINDS];
-	mapping_t before; /* mapping directly below the current one */
+	uint64_t huge_page_bytes; /* of mappings with chunks */
+	mapping_t before;         /* mapping directly below the current one */
 	bool before_is_library;
 	int pid;
 	char executable[256]; /* its path */
@@ -280,7 +282,10 @@ static bool is_of_library(const reader_t *r, const mapping_t *m) {
 
 static void take_mapping(reader_t *r, const mapping_t *m) {
 	bool is_library = is_of_library(r, m);
+	uint64_t chunks_before = r->by_kind[MW_RANGE_CHUNKS];
 	uint64_t rest = take_ranges(r, m);
+	if (r->by_kind[MW_RANGE_CHUNKS] > chunks_before)
+		r->huge_page_bytes += m->in_huge_pages;
 	r->out->resident_bytes += m->resident;
 	uint64_t stacks = m->path[0] == '\0' ? take_stacks(r, m, rest) : 0;
 	mw_memory_use_t use = stacks > 0 ? MW_MEMORY_OTHER : use_of(r, m);
@@ -314,6 +319,8 @@ static void read_smaps(reader_t *r, FILE *smaps) {
 		uint64_t kilobytes;
 		if (sscanf(line, "Rss: %" SCNu64, &kilobytes) == 1) {
 			at.resident = kilobytes * 1024;
+		} else if (sscanf(line, "AnonHugePages: %" SCNu64, &kilobytes) == 1) {
+			at.in_huge_pages = kilobytes * 1024;
 		} else if (strchr("0123456789abcdef", line[0]) != NULL &&
 			   parse_mapping(line, &next)) {
 			if (at.limit != 0)
@@ -339,7 +346,8 @@ static double rounding_share(const mw_snapshot_t *snapshot) {
 }
 
 /* Divides the heap's memory.  Memory that is neither free nor metadata counts as blocks, so
- * every byte has a use although the heap walk is older than smaps. */
+ * every byte has a use although the heap walk is older than smaps.  But where chunks have huge
+ * pages, what is more than the blocks is the rest of these, which came with the first access. */
 static void split_heap(reader_t *r) {
 	const mw_state_live_t *live = &r->snapshot->live;
 	mw_memory_t *out = r->out;
@@ -350,6 +358,7 @@ static void split_heap(reader_t *r) {
 			free_bytes += class->touched_bytes - class->used_bytes;
 		out->blocks_bytes += class->used_bytes;
 	}
+	uint64_t in_chunks = out->blocks_bytes;
 	out->blocks_bytes += live->stats[MW_STAT_huge_bytes];
 	out->bytes[MW_MEMORY_METADATA] +=
 		r->by_kind[MW_RANGE_METADATA] +
@@ -357,6 +366,9 @@ static void split_heap(reader_t *r) {
 	out->bytes[MW_MEMORY_KEPT] +=
 		r->by_kind[MW_RANGE_HUGE_CACHED] + take(&chunks, live->stats[MW_STAT_dirty_bytes]);
 	out->bytes[MW_MEMORY_FREE] += take(&chunks, free_bytes);
+	uint64_t more = chunks > in_chunks ? chunks - in_chunks : 0;
+	out->bytes[MW_MEMORY_KEPT] +=
+		take(&chunks, more < r->huge_page_bytes ? more : r->huge_page_bytes);
 	out->bytes[MW_MEMORY_PROFILER] += r->by_kind[MW_RANGE_PROFILER];
 	uint64_t blocks = chunks + r->by_kind[MW_RANGE_HUGE];
 	uint64_t rounding = (uint64_t)((double)blocks * rounding_share(r->snapshot));
