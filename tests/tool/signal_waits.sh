@@ -15,7 +15,7 @@ MALLOW_CONF=prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so timeout 300 \
 pid=$!
 started+=("$pid")
 await 60 is_known "$pid"
-"$mallow" cpu --event cpu-clock --for 60s "$pid" >cpu 2>err || [ $? = 1 ] || cat err
+"$mallow" cpu --event cpu-clock --for 60s "$pid" >table 2>err || [ $? = 1 ] || cat err
 wait "$pid" || fail "cpu-clock: status $?"
 says out '^ok$'
 ok "cpu-clock"
