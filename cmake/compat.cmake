@@ -13,6 +13,11 @@
 #   NAME BYTES      a variable of so many bytes that a filtee exports
 #   NAME = TARGET   a function of the filter alone: a jump to TARGET
 
+# Functions of libc that libmallow.so calls on, because it has to know of the calls. They are no
+# allocator's: neither filters nor archives have them.
+set(mallow_passed_on dlopen prctl _exit _Exit fork daemon forkpty __register_atfork mmap mmap64
+    munmap mremap sbrk shmat shmdt sigwait sigwaitinfo sigtimedwait)
+
 # The lines of an exports.txt without comments.
 function(mallow_read_exports result file)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
@@ -52,8 +57,7 @@ function(mallow_compat_library file filtee)
     # libc's names and the C++ operators too: a program that needs a strong reference finds them.
     file(STRINGS ${PROJECT_SOURCE_DIR}/src/api/exports.map lines REGEX "^\t[A-Za-z_0-9]+;")
     list(TRANSFORM lines REPLACE "[\t;]" "")
-    list(FILTER lines EXCLUDE REGEX
-        "^(dlopen|prctl|_exit|_Exit|fork|daemon|forkpty|__register_atfork|mmap|mmap64|munmap|mremap|sbrk|shmat|shmdt)$")
+    list(REMOVE_ITEM lines ${mallow_passed_on})
     foreach(exports ${arg_UNPARSED_ARGUMENTS})
         mallow_read_exports(more ${exports})
         list(APPEND lines ${more})

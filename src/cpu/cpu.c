@@ -261,12 +261,12 @@ void mw_control_cpu_reset(void) {
 	mw_cpu_sample_reset();
 }
 
-/* The kernel gives a child no timers. Samples so far are the parent's. */
 void mw_control_cpu_put_off(void) {
 	if (mw_cpu_wants_threads())
 		mw_thread_timers_put_off();
 }
 
+/* The kernel gives a child no timers. Samples so far are the parent's. */
 void mw_control_cpu_forked(void) {
 	bool was_on = cpu.signal_number != 0;
 	atomic_store_explicit(&mw_cpu_is_on, false, memory_order_relaxed);

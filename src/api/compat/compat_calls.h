@@ -67,7 +67,7 @@ typedef struct mw_compat_blocks {
 	void *(*alloc_in)(unsigned arena, size_t align, size_t bytes, bool zero);
 	/* Sets the usable bytes beyond `bytes` to zero. */
 	void (*zero_rest)(void *block, size_t bytes);
-	/* As realloc(), for a block and a size above 0. */
+	/* Resizes a block as realloc() does; `bytes` is above 0. */
 	void *(*resize)(void *block, size_t bytes);
 	/* Returns whether a block of the alignment that shrinks to `bytes` stays in place. */
 	bool (*shrink_stays)(size_t usable_bytes, size_t bytes, size_t align);
@@ -82,8 +82,8 @@ typedef struct mw_compat_blocks {
 	/* Does what libmallow does when there is no memory: errno, or the end of the program.
 	 * Returns NULL. */
 	void *(*no_memory)(void);
-	/* As operator new does; `caller` is the return address of the function that the program
-	 * called. Calls the program's new handler; returns false if there is none. */
+	/* Calls the program's new handler as operator new does; returns false if there is none.
+	 * `caller`: the return address of the function that the program called. */
 	bool (*call_new_handler)(void *caller);
 	void (*throw_bad_alloc)(void *caller);
 } mw_compat_blocks_t;
@@ -128,8 +128,8 @@ typedef struct mw_compat_arenas {
 	/* Serves a request from the lists; NULL: they are another thread's, or empty; errno stays.
 	 */
 	void *(*alloc_listed_at_once)(struct mw_arena_lists *lists, size_t bytes);
-	/* The same, filled from the arena. NULL: they are another thread's, or have none of the
-	 * size, or there is no memory. */
+	/* Serves a request from the lists, which it fills from the arena where they are empty.
+	 * NULL: they are another thread's, or have none of the size, or there is no memory. */
 	void *(*alloc_listed)(struct mw_arena_lists *lists, size_t bytes);
 	/* Frees the blocks of the lists. No other thread uses them meanwhile. */
 	void (*flush_lists)(struct mw_arena_lists *lists);

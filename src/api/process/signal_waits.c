@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "api/process/next_calls.h"
@@ -14,6 +15,7 @@
 #include "os/platform/system_call.h"
 #include "os/process/stop.h"
 #include "os/signal/tick.h"
+#include "os/time/clock.h"
 
 #define NS_PER_SECOND 1000000000L
 #define KERNEL_SET_BYTES 8
@@ -68,37 +70,25 @@ MW_EXPORT int sigwait(const sigset_t *set, int *signal_number) {
 	return error;
 }
 
-static struct timespec now(void) {
-	struct timespec now = {0};
-	mw_system_call(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-	return now;
-}
-
 /* Returns what is left of the limit; no time at its end. */
-static struct timespec rest_of(const struct timespec *limit, const struct timespec *begin) {
-	struct timespec at = now();
-	struct timespec rest = {.tv_sec = limit->tv_sec - (at.tv_sec - begin->tv_sec),
-				.tv_nsec = limit->tv_nsec - (at.tv_nsec - begin->tv_nsec)};
-	while (rest.tv_nsec < 0) {
+static struct timespec rest_of(const struct timespec *limit, uint64_t past_ns) {
+	struct timespec rest = {.tv_sec = limit->tv_sec - (time_t)(past_ns / NS_PER_SECOND),
+				.tv_nsec = limit->tv_nsec - (long)(past_ns % NS_PER_SECOND)};
+	if (rest.tv_nsec < 0) {
 		rest.tv_nsec += NS_PER_SECOND;
 		rest.tv_sec--;
-	}
-	while (rest.tv_nsec >= NS_PER_SECOND) {
-		rest.tv_nsec -= NS_PER_SECOND;
-		rest.tv_sec++;
 	}
 	return rest.tv_sec < 0 ? (struct timespec){0} : rest;
 }
 
 MW_EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *limit) {
 	siginfo_t own;
-	struct timespec begin = {0}, rest;
-	if (limit)
-		begin = now();
+	struct timespec rest;
+	uint64_t begin_ns = limit ? mw_os_monotonic_ns() : 0;
 	int number = next_wait_for(set, &own, limit);
 	while (number > 0 && is_of_mallow(number, &own)) {
 		if (limit)
-			rest = rest_of(limit, &begin);
+			rest = rest_of(limit, mw_os_monotonic_ns() - begin_ns);
 		number = next_wait_for(set, &own, limit ? &rest : NULL);
 	}
 	if (number > 0 && info)

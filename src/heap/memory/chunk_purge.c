@@ -47,9 +47,12 @@ static uint64_t half_mask(unsigned half) {
 /* Under the lock: the huge pages that lose a part with these slices, a bit each, count as small
  * pages from now on. */
 static unsigned split_halves(mw_chunk_t *chunk, uint64_t slices) {
-	_Static_assert(MW_HUGE_PAGE_SLICES == 32, "a half has 32 bits");
-	uint32_t lower = (uint32_t)slices, upper = (uint32_t)(slices >> 32);
-	unsigned split = (lower && ~lower ? 1u : 0) | (upper && ~upper ? 2u : 0);
+	unsigned split = 0;
+	for (unsigned half = 0; half < 2; half++) {
+		uint64_t mask = half_mask(half);
+		if ((slices & mask) != 0 && (slices & mask) != mask)
+			split |= 1u << half;
+	}
 	split &= chunk->huge_halves;
 	/* Relaxed: see mw_page_is_in_huge_page(). */
 	__atomic_store_n(&chunk->huge_halves, (uint8_t)(chunk->huge_halves & ~split),
@@ -127,7 +130,7 @@ static uint64_t slices_to_purge(const mw_chunk_t *chunk, reason_t reason) {
 		uint64_t mask = half_mask(half), free = chunk->free_mask & mask;
 		if (!(chunk->huge_halves >> half & 1) || !(chunk->dirty_mask & mask))
 			continue;
-		/* Of a huge page slices have memory that were never taken, too. */
+		/* In a huge page also slices that were never taken have memory. */
 		if ((unsigned)__builtin_popcountll(free) >= least)
 			slices |= free;
 		else
@@ -215,7 +218,7 @@ void mw_chunk_set_muzzy_decay(uint64_t delay_ns) {
 
 /* Returns how many of a chunk's two stretches of 2 MiB have one of the slices. */
 static unsigned count_halves(uint64_t slices) {
-	return ((uint32_t)slices ? 1u : 0) + (slices >> 32 ? 1u : 0);
+	return (slices & half_mask(0) ? 1u : 0) + (slices & half_mask(1) ? 1u : 0);
 }
 
 /* Under the lock, which it releases meanwhile: purges chunks until `wanted_bytes` went, for good or

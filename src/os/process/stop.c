@@ -79,7 +79,8 @@ static void on_stop(int signal_number, siginfo_t *info, void *context) {
 
 MW_COLD bool mw_os_stop_was_waited(int signal_number, const siginfo_t *info) {
 	uint64_t value = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
-	/* Of an earlier stop perhaps. Relaxed: the signal came after the number was stored. */
+	/* The signal may be of an earlier stop. Relaxed: it was sent after the stop stored its
+	 * number. */
 	uint32_t last = __atomic_load_n(&stops.last_number, __ATOMIC_RELAXED);
 	return info->si_code == SI_QUEUE && signal_number == stops.signal_number &&
 	       info->si_pid == (pid_t)mw_os_process_id() && value >> 32 != 0 &&

@@ -24,6 +24,7 @@
 #include "live/enter/enter.h"
 #include "live/process/process.h"
 #include "live/process/reach.h"
+#include "model/monotonic.h"
 #include "state/layout.h"
 
 /* Rate that `start` requests if the process never had one: the library's default. */
@@ -49,12 +50,6 @@ static sigjmp_buf bus_jump;
 static void on_bus_error(int signal_number) {
 	(void)signal_number;
 	siglongjmp(bus_jump, 1);
-}
-
-static uint64_t monotonic_ns(void) {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static void sleep_ns(uint32_t ns) {
@@ -133,7 +128,7 @@ static struct flock tool_lock(short type) {
 }
 
 static int lock_page(const control_page_t *page, mw_error_t *error) {
-	uint64_t deadline = monotonic_ns() + LOCK_WAIT_NS;
+	uint64_t deadline = mw_monotonic_ns() + LOCK_WAIT_NS;
 	for (;;) {
 		struct flock lock = tool_lock(F_WRLCK);
 		if (fcntl(page->fd, F_OFD_SETLK, &lock) == 0)
@@ -141,7 +136,7 @@ static int lock_page(const control_page_t *page, mw_error_t *error) {
 		if (errno != EAGAIN && errno != EACCES && errno != EINTR)
 			return mw_error_set(error, "%s: cannot lock the control page: %s",
 					    page->shown, strerror(errno));
-		if (monotonic_ns() > deadline)
+		if (mw_monotonic_ns() > deadline)
 			return mw_error_set(
 				error,
 				"%s: another mallow has been writing the control page for a "
@@ -313,7 +308,7 @@ static uint32_t write_request(control_page_t *page, const mw_request_t *request,
 
 /* Waits until the process has read the request or a later one.  False: it did not. */
 static bool wait_seen(const control_page_t *page, uint32_t sequence, uint64_t wait_ns) {
-	uint64_t deadline = monotonic_ns() + wait_ns;
+	uint64_t deadline = mw_monotonic_ns() + wait_ns;
 	uint32_t pause_ns = POLL_MIN_NS;
 	for (;;) {
 		/* Pairs with the process's release after it applied the request. */
@@ -321,7 +316,7 @@ static bool wait_seen(const control_page_t *page, uint32_t sequence, uint64_t wa
 			atomic_load_explicit(&page->live->sequence_seen, memory_order_acquire);
 		if ((int32_t)(seen - sequence) >= 0)
 			return true;
-		if (monotonic_ns() >= deadline)
+		if (mw_monotonic_ns() >= deadline)
 			return false;
 		sleep_ns(pause_ns);
 		pause_ns = pause_ns * 2 < POLL_MAX_NS ? pause_ns * 2 : POLL_MAX_NS;
@@ -361,14 +356,15 @@ static int say_silent(const control_page_t *page, mw_error_t *error) {
 static bool wait_answer(control_page_t *page, uint32_t sequence, uint64_t wait_ns,
 			mw_error_t *why) {
 	const mw_process_key_t key = mw_target_key(page->target);
-	uint64_t deadline = monotonic_ns() + wait_ns, step_ns = ANSWER_FIRST_NS;
+	uint64_t deadline = mw_monotonic_ns() + wait_ns, step_ns = ANSWER_FIRST_NS;
 	if (wait_seen(page, sequence, wait_ns < BY_ITSELF_NS ? wait_ns : BY_ITSELF_NS))
 		return true;
 	if (mw_target_process(page->target) <= 0) {
 		mw_error_set(why, "it cannot be woken from another pid namespace");
-		return wait_seen(page, sequence, deadline - monotonic_ns());
+		return wait_seen(page, sequence, deadline - mw_monotonic_ns());
 	}
-	for (uint64_t now; (now = monotonic_ns()) < deadline && has_process(page) && !page->hangs;
+	for (uint64_t now;
+	     (now = mw_monotonic_ns()) < deadline && has_process(page) && !page->hangs;
 	     step_ns *= 2) {
 		int result = mw_process_enter(&key, why);
 		page->hangs = result == MW_ENTRY_HANGS;
@@ -395,11 +391,11 @@ const char *mw_control_pending(const mw_reply_t *reply, char text[MW_PENDING_BYT
 /* Waits for the dump, which is written after the acknowledgement.  A process that cannot write
  * the dump prints an error. */
 static void take_last_dump(const control_page_t *page, uint64_t failed_before, mw_reply_t *out) {
-	uint64_t deadline = monotonic_ns() + DUMP_WAIT_NS;
+	uint64_t deadline = mw_monotonic_ns() + DUMP_WAIT_NS;
 	uint32_t pause_ns = POLL_MIN_NS;
 	uint32_t wanted = atomic_load_explicit(&page->control->want_dumps, memory_order_relaxed);
 	while ((int32_t)(page->live->dumps_done - wanted) < 0) {
-		if (monotonic_ns() >= deadline || !has_process(page)) {
+		if (mw_monotonic_ns() >= deadline || !has_process(page)) {
 			out->outcome = MW_OUTCOME_PENDING;
 			return;
 		}
@@ -508,7 +504,7 @@ static MW_NOINLINE int exchange(control_page_t *page, const mw_request_t *reques
  * thread is behind. */
 static MW_NOINLINE int follow_threads(control_page_t *page, double wait_seconds, mw_follow_t *out,
 				      mw_error_t *error) {
-	uint64_t deadline = monotonic_ns() + (uint64_t)(wait_seconds * 1e9);
+	uint64_t deadline = mw_monotonic_ns() + (uint64_t)(wait_seconds * 1e9);
 	do {
 		if (lock_page(page, error) != 0)
 			return -1;
@@ -525,7 +521,7 @@ static MW_NOINLINE int follow_threads(control_page_t *page, double wait_seconds,
 		if (seen && out->behind == 0)
 			return 0;
 		sleep_ns(POLL_MAX_NS);
-	} while (monotonic_ns() < deadline);
+	} while (mw_monotonic_ns() < deadline);
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 
 #include "formats/file/open_state_file.h"
 #include "live/control_page.h"
+#include "model/monotonic.h"
 #include "state/layout.h"
 #include "state/lease.h"
 
@@ -102,12 +103,6 @@ bool mw_lease_is_followed(const mw_control_page_t *page, const mw_lease_t *lease
 
 /* ---- the thread ---- */
 
-static uint64_t monotonic_ns(void) {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SECOND + (uint64_t)now.tv_nsec;
-}
-
 static bool read_word(const mw_lease_t *lease, uint64_t at, uint32_t *word) {
 	return pread(lease->fd, word, sizeof(*word), (off_t)at) == (ssize_t)sizeof(*word);
 }
@@ -126,14 +121,14 @@ static void beat(const mw_lease_t *lease) {
 
 static void *prolong(void *context) {
 	mw_lease_t *lease = context;
-	uint64_t last_ns = monotonic_ns();
+	uint64_t last_ns = mw_monotonic_ns();
 	pthread_mutex_lock(&lease->mutex);
 	while (!lease->is_ending) {
 		uint64_t next_ns = last_ns + MW_LEASE_BEAT_NS;
 		const struct timespec next = {.tv_sec = (time_t)(next_ns / NS_PER_SECOND),
 					      .tv_nsec = (long)(next_ns % NS_PER_SECOND)};
 		pthread_cond_timedwait(&lease->condition, &lease->mutex, &next);
-		uint64_t now_ns = monotonic_ns();
+		uint64_t now_ns = mw_monotonic_ns();
 		if (now_ns < next_ns || lease->is_ending)
 			continue;
 		beat(lease);

@@ -5,23 +5,17 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "formats/state/state_file.h"
 #include "live/control.h"
 #include "live/process/process.h"
+#include "model/monotonic.h"
 #include "view/select/pattern.h"
 
 /* Longest wait for the acknowledgement of a request, which comes at the process's next refill. */
 #define WAIT_S 0.2
 /* Samples of CPU time per second, as `mallow cpu` takes them. */
 #define CPU_HZ 100
-
-static double monotonic_s(void) {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static void add_point(mw_watch_t *w, int64_t live_bytes) {
 	if (w->point_count == MW_WATCH_POINTS) {
@@ -110,7 +104,7 @@ static int look(mw_watch_t *w, mw_error_t *error) {
 		return -1;
 	if (snapshot->header.created_realtime_ns != w->created_ns)
 		begin_program(w, &snapshot->header);
-	double now_s = monotonic_s();
+	double now_s = mw_monotonic_seconds();
 	take_live(w, snapshot, now_s);
 	mw_profile_t *profile =
 		w->is_cpu ? mw_profile_of_cpu(snapshot) : mw_profile_from_snapshot(snapshot);

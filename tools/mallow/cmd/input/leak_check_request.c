@@ -12,6 +12,7 @@
 #include "cli/terminal.h"
 #include "live/control.h"
 #include "live/enter/enter.h"
+#include "model/monotonic.h"
 #include "report/text/units.h"
 
 /* How long a process has to begin by itself before it is woken, and woken again. */
@@ -22,12 +23,6 @@
 /* What is read of a check that has ended. */
 #define WHOLE_CHECK (MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS | MW_SNAPSHOT_LEAKS)
 
-static double monotonic_seconds(void) {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* A check that was requested. */
 typedef struct check {
 	const mw_target_t *target;
@@ -36,7 +31,7 @@ typedef struct check {
 	mw_reply_t reply;
 } check_t;
 
-/* What the state file says of a requested check that has not ended. */
+/* How far a requested check has come, as the state file says. */
 typedef struct progress {
 	bool is_seen;  /* the process has read the request */
 	bool is_begun; /* and has begun the check */
@@ -98,7 +93,7 @@ static int say_why(const mw_target_t *target, mw_leak_error_t why, mw_error_t *e
 static int say_ended(const check_t *check, mw_error_t *error) {
 	return mw_error_set(error, "pid %d: the process %s during the check, after %.3g s",
 			    check->target->pid, mw_program_end(check->program),
-			    monotonic_seconds() - check->begin);
+			    mw_monotonic_seconds() - check->begin);
 }
 
 /* The process has seen the request, and had no room to begin. */
@@ -190,11 +185,11 @@ static int wait_for(const check_t *check, double wait_seconds, double limit_seco
 		    mw_error_t *error) {
 	const struct timespec pause = {.tv_nsec = READ_NS};
 	bool is_pending = check->reply.outcome == MW_OUTCOME_PENDING;
-	double begin = monotonic_seconds(), now = begin;
+	double begin = mw_monotonic_seconds(), now = begin;
 	waking_t waking = {.next = now + (is_pending ? 0 : WAKE_SECONDS),
 			   .step = WAKE_AGAIN_SECONDS};
 	progress_t progress = {.copy = 0};
-	for (;; now = monotonic_seconds()) {
+	for (;; now = mw_monotonic_seconds()) {
 		/* Asked first: the last thing that a process or its copy does may be to end the
 		 * check. */
 		bool is_over = !mw_program_goes_on(check->program);
@@ -264,14 +259,14 @@ static int make_check(check_t *check, const mw_check_options_t *options, mw_snap
 			"note: pid %d: the process %s meanwhile, %.3g s after the request: this "
 			"is what the check found, which it had begun before",
 			check->target->pid, mw_program_end(check->program),
-			monotonic_seconds() - check->begin);
+			mw_monotonic_seconds() - check->begin);
 	return 0;
 }
 
 int mw_check_program(const mw_target_t *target, const mw_program_hold_t *program,
 		     const mw_check_options_t *options, mw_snapshot_t **snapshot,
 		     mw_error_t *error) {
-	check_t check = {.target = target, .program = program, .begin = monotonic_seconds()};
+	check_t check = {.target = target, .program = program, .begin = mw_monotonic_seconds()};
 	return make_check(&check, options, snapshot, error);
 }
 

@@ -18,6 +18,7 @@
 #include "cmd/profile/view_options.h"
 #include "cmd/profile/view_request.h"
 #include "live/control.h"
+#include "model/monotonic.h"
 
 #define DEFAULT_STACKS 10
 
@@ -32,20 +33,14 @@ typedef struct leaks_job {
 	mw_suppressions_t *suppressions;
 } leaks_job_t;
 
-static double monotonic_seconds(void) {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* Waits between two checks. */
 static void watch(const mw_target_t *target, const mw_program_hold_t *program, double seconds) {
 	const struct timespec step = {.tv_nsec = 100000000};
-	double begin = monotonic_seconds(), past = 0;
+	double begin = mw_monotonic_seconds(), past = 0;
 	while (past < seconds && mw_program_goes_on(program)) {
 		mw_progress("pid %d: checks again in %.0f s", target->pid, seconds - past);
 		nanosleep(&step, NULL);
-		past = monotonic_seconds() - begin;
+		past = mw_monotonic_seconds() - begin;
 	}
 	mw_progress_end();
 }
@@ -116,7 +111,7 @@ static int show_growth(const leaks_job_t *job, const mw_target_t *target, const 
 static int check_twice(const mw_target_t *target, const leaks_job_t *job,
 		       const mw_program_hold_t *program, mw_snapshot_t **last,
 		       mw_snapshot_t **earlier, mw_error_t *error) {
-	double begin = monotonic_seconds();
+	double begin = mw_monotonic_seconds();
 	if (mw_check_program(target, program, &job->check, earlier, error) != 0)
 		return -1;
 	watch(target, program, job->watch_seconds);
@@ -126,7 +121,7 @@ static int check_twice(const mw_target_t *target, const leaks_job_t *job,
 	if (mw_program_goes_on(program))
 		return -1;
 	mw_complain("note: pid %d: the process %s after %.3g s: this is what the first check found",
-		    target->pid, mw_program_end(program), monotonic_seconds() - begin);
+		    target->pid, mw_program_end(program), mw_monotonic_seconds() - begin);
 	*last = *earlier;
 	*earlier = NULL;
 	return 0;

@@ -21,6 +21,7 @@
 #include "formats/state/state_file.h"
 #include "live/control.h"
 #include "live/sampling_lease.h"
+#include "model/monotonic.h"
 #include "symbol/kernel.h"
 #include "view/table/memory_cost.h"
 
@@ -53,17 +54,11 @@ static void on_interrupt(int signal_number) {
 	interrupted = 1;
 }
 
-static double monotonic_seconds(void) {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* Waits, and shows how far it is. Returns the seconds that it took. */
 static double wait_for(const mw_target_t *target, const cpu_job_t *job, mw_lease_t *lease) {
 	struct sigaction action = {.sa_handler = on_interrupt}, interrupt, terminate, hangup;
 	const struct timespec step = {.tv_nsec = STEP_NS};
-	double begin = monotonic_seconds(), past = 0, seconds = job->seconds;
+	double begin = mw_monotonic_seconds(), past = 0, seconds = job->seconds;
 	sigaction(SIGINT, &action, &interrupt);
 	sigaction(SIGTERM, &action, &terminate);
 	sigaction(SIGHUP, &action, &hangup);
@@ -73,7 +68,7 @@ static double wait_for(const mw_target_t *target, const cpu_job_t *job, mw_lease
 		const struct timespec rest = {.tv_nsec = (long)((seconds - past) * 1e9)};
 		nanosleep(seconds - past < (double)STEP_NS / 1e9 ? &rest : &step, NULL);
 		mw_lease_keep(lease);
-		past = monotonic_seconds() - begin;
+		past = mw_monotonic_seconds() - begin;
 	}
 	mw_progress_end();
 	sigaction(SIGINT, &interrupt, NULL);
@@ -194,7 +189,7 @@ static int begin(const mw_target_t *target, const cpu_job_t *job, samples_t *out
 				    "frames of its own, or their names "
 				    "(kernel.perf_event_paranoid, kernel.kptr_restrict)");
 	}
-	out->since_ns = (uint64_t)(monotonic_seconds() * 1e9);
+	out->since_ns = (uint64_t)(mw_monotonic_seconds() * 1e9);
 	if (!out->has_faults && out->lease.rate != job->rate)
 		mw_complain("note: pid %d: %u samples per second and not %u, because another "
 			    "mallow began before",

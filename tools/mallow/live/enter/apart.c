@@ -2,6 +2,7 @@
  * apart.c -- a process or a thread that does one thing, and tells by a pipe how that went. */
 #include "live/enter/apart.h"
 
+#include "model/monotonic.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -20,6 +21,7 @@
  * process is to give does not end before it has the page. */
 #define END_WAIT_MS 1000
 #define END_LOOK_NS 1000000
+#define NS_PER_MS 1000000u
 
 /* Written and read as a whole. */
 typedef struct report {
@@ -29,12 +31,6 @@ typedef struct report {
 _Static_assert(sizeof(report_t) <= PIPE_BUF, "the pipe takes it at once");
 
 typedef enum answer { TOLD, ENDED, LATE } answer_t;
-
-static int64_t monotonic_ms(void) {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static bool tell(int output, mw_apart_work_t *work, const void *context) {
 	report_t report = {0};
@@ -46,9 +42,9 @@ static bool tell(int output, mw_apart_work_t *work, const void *context) {
 /* Waits for the report or the end of the pipe. */
 static answer_t read_report(int input, int limit_ms, report_t *report) {
 	struct pollfd end = {.fd = input, .events = POLLIN};
-	int64_t until_ms = monotonic_ms() + limit_ms;
+	int64_t until_ms = (int64_t)(mw_monotonic_ns() / NS_PER_MS) + limit_ms;
 	for (;;) {
-		int64_t rest_ms = until_ms - monotonic_ms();
+		int64_t rest_ms = until_ms - (int64_t)(mw_monotonic_ns() / NS_PER_MS);
 		int ready = poll(&end, 1, rest_ms > 0 ? (int)rest_ms : 0);
 		if (ready == 0)
 			return LATE;
@@ -75,9 +71,10 @@ static mw_apart_outcome_t outcome_of(answer_t answer, const report_t *report, mw
 /* One that does not end is left to whom the kernel gives it when this command ends. */
 static void end_killed(pid_t pid) {
 	const struct timespec pause = {.tv_nsec = END_LOOK_NS};
-	int64_t until_ms = monotonic_ms() + END_WAIT_MS;
+	int64_t until_ms = (int64_t)(mw_monotonic_ns() / NS_PER_MS) + END_WAIT_MS;
 	kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, WNOHANG) == 0 && monotonic_ms() < until_ms)
+	while (waitpid(pid, NULL, WNOHANG) == 0 &&
+	       (int64_t)(mw_monotonic_ns() / NS_PER_MS) < until_ms)
 		nanosleep(&pause, NULL);
 }
 

@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 #include <time.h>
 
+#include "model/monotonic.h"
 #include "os/platform/interrupted_call.h"
 
 #if defined(__x86_64__)
@@ -22,12 +23,6 @@
 #define SECONDS_MAX 1000000000
 /* A thread that woke late, or a clock that means something else. */
 #define TOLERANCE_NS NS_PER_S
-
-static uint64_t monotonic_ns(void) {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 static bool read_text(const char *path, char *text, size_t capacity) {
 	FILE *file = fopen(path, "re");
@@ -134,7 +129,7 @@ mw_asleep_t mw_asleep_read(int pid, int thread) {
 	out.sleeps = sleeps_in(text);
 	if (before == 0 || !read_of_thread(pid, thread, "stat", text, sizeof(text)))
 		return out;
-	uint64_t now = clock_of(processor_in(text)), now_ns = monotonic_ns();
+	uint64_t now = clock_of(processor_in(text)), now_ns = mw_monotonic_ns();
 	uint64_t slept = now > before ? now - before : 0;
 	if (now != 0 && slept <= limit + TOLERANCE_NS && slept <= now_ns)
 		out.until_ns = now_ns - slept + limit;
@@ -144,7 +139,7 @@ mw_asleep_t mw_asleep_read(int pid, int thread) {
 /* To stop is to sleep once more. */
 uint64_t mw_asleep_rest_ns(int pid, int thread, const mw_asleep_t *before) {
 	char text[2048];
-	uint64_t now_ns = monotonic_ns();
+	uint64_t now_ns = mw_monotonic_ns();
 	if (before->until_ns == 0 || !read_of_thread(pid, thread, "sched", text, sizeof(text)) ||
 	    sleeps_in(text) != before->sleeps + 1)
 		return 0;

@@ -26,6 +26,7 @@
 #include "live/enter/library_entry.h"
 #include "live/enter/stack_room.h"
 #include "live/process/process.h"
+#include "model/monotonic.h"
 #include "os/platform/interrupted_call.h"
 #include "state/tool_entry.h"
 
@@ -47,12 +48,6 @@
 #define DIRECTION_AND_TRAP_FLAGS UINT64_C(0x500)
 /* Registers of floating point, as xsave64 writes them: with AVX-512 2.7 KiB, with AMX 11 KiB. */
 enum { VECTORS_MIN_BYTES = 576, VECTORS_MAX_BYTES = 16384 };
-
-static uint64_t monotonic_ns(void) {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* Returns a number of /proc/<pid>/status, of a process or a thread; -1 = it has no such line. */
 static long status_number(int pid, const char *key) {
@@ -133,7 +128,7 @@ typedef enum outcome {
 /* Waits until the thread has stopped.  False: it has not, or has ended. */
 static bool wait_stop(int thread, int *status) {
 	struct timespec pause = {.tv_nsec = LOOK_FIRST_NS};
-	uint64_t until_ns = monotonic_ns() + STOP_WAIT_NS;
+	uint64_t until_ns = mw_monotonic_ns() + STOP_WAIT_NS;
 	do {
 		pid_t result = waitpid(thread, status, __WALL | WNOHANG);
 		if (result == thread)
@@ -142,7 +137,7 @@ static bool wait_stop(int thread, int *status) {
 			return false;
 		nanosleep(&pause, NULL);
 		pause.tv_nsec = pause.tv_nsec * 2 < LOOK_NS ? pause.tv_nsec * 2 : LOOK_NS;
-	} while (monotonic_ns() < until_ns);
+	} while (mw_monotonic_ns() < until_ns);
 	return false;
 }
 
@@ -423,7 +418,7 @@ static size_t step_through(size_t count) {
  * *why_refused with REFUSED: errno of ptrace(2). */
 static outcome_t try_threads(const mw_reach_t *reach, int *why_refused) {
 	int pid = reach->key.pid;
-	uint64_t begin_ns = monotonic_ns();
+	uint64_t begin_ns = mw_monotonic_ns();
 	mw_address_space_t space;
 	mw_address_space_open(mw_process_thread(pid), &space);
 	int first = mw_process_thread(pid);
@@ -432,7 +427,7 @@ static outcome_t try_threads(const mw_reach_t *reach, int *why_refused) {
 	size_t step = step_through(threads.count);
 	size_t at = threads.count > 0 ? begin_ns / 1000 % threads.count : 0;
 	for (size_t i = 0;
-	     i < threads.count && is_of_thread(outcome) && monotonic_ns() - begin_ns < TRY_NS;
+	     i < threads.count && is_of_thread(outcome) && mw_monotonic_ns() - begin_ns < TRY_NS;
 	     i++, at = (at + step) % threads.count) {
 		int thread = threads.items[at].id;
 		if (thread == first || !mw_reach_has_thread(reach, thread))

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "live/process/process.h"
+#include "model/monotonic.h"
 
 static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 enum { FORWARDED_COUNT = sizeof(forwarded) / sizeof(forwarded[0]) };
@@ -60,12 +61,6 @@ static void restore_signals(const signal_state_t *before) {
 		sigaction(forwarded[i], &before->forwarded[i], NULL);
 	sigaction(SIGCHLD, &before->child, NULL);
 	sigprocmask(SIG_SETMASK, &before->mask, NULL);
-}
-
-static uint64_t monotonic_ns(void) {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static _Noreturn void become(char **argv, int report_fd, const signal_state_t *before) {
@@ -127,7 +122,7 @@ int mw_launch(char **argv, const mw_launch_tick_t *tick, mw_launch_t *out, mw_er
 		return mw_error_set(error, "%s: cannot start: %s", argv[0], strerror(errno));
 	signal_state_t before;
 	install_signals(&before);
-	uint64_t started_ns = monotonic_ns();
+	uint64_t started_ns = mw_monotonic_ns();
 	pid_t pid = fork();
 	if (pid == 0)
 		become(argv, report[1], &before);
@@ -144,7 +139,7 @@ int mw_launch(char **argv, const mw_launch_tick_t *tick, mw_launch_t *out, mw_er
 		if (mw_process_read(pid, &process))
 			out->start_ticks = process.start_ticks;
 		wait_end(out, tick);
-		out->wall_ns = monotonic_ns() - started_ns;
+		out->wall_ns = mw_monotonic_ns() - started_ns;
 	}
 	close(report[0]);
 	restore_signals(&before);

@@ -367,8 +367,7 @@ static void split_heap(reader_t *r) {
 		r->by_kind[MW_RANGE_HUGE_CACHED] + take(&chunks, live->stats[MW_STAT_dirty_bytes]);
 	out->bytes[MW_MEMORY_FREE] += take(&chunks, free_bytes);
 	uint64_t more = chunks > in_chunks ? chunks - in_chunks : 0;
-	out->bytes[MW_MEMORY_KEPT] +=
-		take(&chunks, more < r->huge_page_bytes ? more : r->huge_page_bytes);
+	out->bytes[MW_MEMORY_KEPT] += take(&chunks, take(&more, r->huge_page_bytes));
 	out->bytes[MW_MEMORY_PROFILER] += r->by_kind[MW_RANGE_PROFILER];
 	uint64_t blocks = chunks + r->by_kind[MW_RANGE_HUGE];
 	uint64_t rounding = (uint64_t)((double)blocks * rounding_share(r->snapshot));
