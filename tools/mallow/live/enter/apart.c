@@ -2,7 +2,6 @@
  * apart.c -- a process or a thread that does one thing, and tells by a pipe how that went. */
 #include "live/enter/apart.h"
 
-#include "model/monotonic.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,6 +15,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "model/monotonic.h"
 
 /* How long a killed process may take to end: one that the kernel has wait for a page that another
  * process is to give does not end before it has the page. */
