@@ -93,7 +93,7 @@ before(async () => {
   const environment = {
     ...process.env,
     LD_PRELOAD: `${build}/lib/libmallow.so`,
-    MALLOW_CONF: "prof_state_min:0,prof_sample:16384",
+    MALLOW_CONF: "prof_state_min:0,prof_sample:16384,prof_cost_limit:0",
   };
   const children = [0, 1].map(() => begin(work, [], {env: environment, stdio: "ignore"}));
   [live, dead] = children.map(child => child.pid);
@@ -219,7 +219,7 @@ test("redis-server under load, its CPU time", {skip: !hasRedis()}, async () => {
     env: {
       ...process.env,
       LD_PRELOAD: `${build}/lib/libmallow.so`,
-      MALLOW_CONF: "prof_state_min:0,prof_sample:65536",
+      MALLOW_CONF: "prof_state_min:0,prof_sample:65536,prof_cost_limit:0",
     },
     stdio: "ignore",
   });

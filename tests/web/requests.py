@@ -165,12 +165,14 @@ for ending in ("html", "folded", "speedscope.json", "pb.gz", "txt", "flame.svg")
 
 # ---- files that change without a new time: the state file of a process ----
 
+# Without prof_cost_limit:0 the first blocks, which come fast, raise the grower's T: later ones may
+# then leave no sample, and the file stays as it is.
 grower = subprocess.Popen(
     [sys.executable, "-c", "import sys\nkept = []\nfor line in sys.stdin:\n"
      "    kept.extend(bytes(5000) for _ in range(int(line))); print(len(kept), flush=True)"],
     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     env={**os.environ, "LD_PRELOAD": str(build / "lib/libmallow.so"),
-         "MALLOW_CONF": "prof_state_min:0,prof_sample:4096"})
+         "MALLOW_CONF": "prof_state_min:0,prof_sample:4096,prof_cost_limit:0"})
 
 
 def grow(blocks=50):
