@@ -3,6 +3,7 @@
 # process touches few pages of the file (doc/adr/0014-startup-layout.md):
 #   mallow_text    code that every process runs: RESIDENT objects, functions marked MW_RESIDENT
 #   mallow_cold    all other code
+#   mallow_waits   functions marked MW_WAITS, named so in the source; behind mallow_cold
 #   mallow_tables  constants, and strings of RESIDENT and SAMPLED objects
 #   mallow_texts   other strings, and MW_COLD_TABLE; before the unwind tables
 #   mallow_sparse  arrays marked MW_SPARSE; behind the variables

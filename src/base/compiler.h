@@ -26,6 +26,10 @@
 #define MW_RESIDENT __attribute__((section(".text.startup")))
 /* Marks a function that only samples run, in a file whose other functions every process runs. */
 #define MW_SAMPLED_ONLY __attribute__((section(".text.unlikely"), noinline))
+/* Marks a function that calls one of libc in which the thread sleeps for the program. Its code does
+ * not count as the library's (mw_walk_is_own()): a thread that sleeps there holds nothing of the
+ * library, so it may answer a tool. */
+#define MW_WAITS __attribute__((section("mallow_waits"), noinline))
 /* Marks constants that few processes read. The linker keeps them away from constants that every
  * process reads. */
 #define MW_COLD_TABLE __attribute__((section(".rodata.cold")))

@@ -209,7 +209,18 @@ static bool sigwaitinfo_signal(void) {
 	return sigwaitinfo(&one, NULL) == SIGUSR1;
 }
 
+static bool sigwait_signal(void) {
+	sigset_t one = user_signal();
+	int number = 0;
+	return sigwait(&one, &number) == 0 && number == SIGUSR1;
+}
+
 static bool sigtimedwait_for(void) {
+	sigset_t one = user_signal();
+	return is_over(sigtimedwait(&one, NULL, &limit));
+}
+
+static bool rt_sigtimedwait_for(void) {
 	sigset_t one = user_signal();
 	return is_over(system_call(SYS_rt_sigtimedwait, (long)&one, 0, (long)&limit, 8, 0));
 }
@@ -418,7 +429,9 @@ static const struct call {
 	{"sigsuspend", suspend_signal, send_signal},
 	{"pause", pause_signal, send_signal},
 	{"sigwaitinfo", sigwaitinfo_signal, send_signal},
+	{"sigwait", sigwait_signal, send_signal},
 	{"sigtimedwait-for", sigtimedwait_for, NULL},
+	{"rt_sigtimedwait-for", rt_sigtimedwait_for, NULL},
 	{"futex-for", futex_for, NULL},
 	{"sem_wait", sem_wait_forever, post},
 	{"sem_timedwait-for", sem_timedwait_for, NULL},

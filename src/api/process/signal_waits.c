@@ -25,7 +25,8 @@ static bool is_of_mallow(int signal_number, const siginfo_t *info) {
 	       mw_os_stop_was_waited(signal_number, info);
 }
 
-static int next_wait_for(const sigset_t *set, siginfo_t *info, const struct timespec *limit) {
+static MW_WAITS int next_wait_for(const sigset_t *set, siginfo_t *info,
+				  const struct timespec *limit) {
 	int (*next)(const sigset_t *, siginfo_t *, const struct timespec *);
 	*(void **)&next = mw_next_call(MW_NEXT_SIGTIMEDWAIT);
 	return MW_LIKELY(next != NULL) ? next(set, info, limit)
@@ -33,14 +34,14 @@ static int next_wait_for(const sigset_t *set, siginfo_t *info, const struct time
 							     KERNEL_SET_BYTES);
 }
 
-static int next_wait(const sigset_t *set, siginfo_t *info) {
+static MW_WAITS int next_wait(const sigset_t *set, siginfo_t *info) {
 	int (*next)(const sigset_t *, siginfo_t *);
 	*(void **)&next = mw_next_call(MW_NEXT_SIGWAITINFO);
 	return MW_LIKELY(next != NULL) ? next(set, info) : next_wait_for(set, info, NULL);
 }
 
 /* Returns the signal's number, or -1, as the next definition. */
-static int wait_for_own(const sigset_t *set, siginfo_t *info) {
+static MW_WAITS int wait_for_own(const sigset_t *set, siginfo_t *info) {
 	int number;
 	do
 		number = next_wait(set, info);
@@ -48,7 +49,7 @@ static int wait_for_own(const sigset_t *set, siginfo_t *info) {
 	return number;
 }
 
-MW_EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info) {
+MW_EXPORT MW_WAITS int sigwaitinfo(const sigset_t *set, siginfo_t *info) {
 	siginfo_t own;
 	int number = wait_for_own(set, &own);
 	if (number > 0 && info)
@@ -57,7 +58,7 @@ MW_EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info) {
 }
 
 /* Returns an error, and does not set errno; it goes on after a handler, as libc's. */
-MW_EXPORT int sigwait(const sigset_t *set, int *signal_number) {
+MW_EXPORT MW_WAITS int sigwait(const sigset_t *set, int *signal_number) {
 	int saved_errno = errno, number, error;
 	siginfo_t own;
 	do {
@@ -81,7 +82,8 @@ static struct timespec rest_of(const struct timespec *limit, uint64_t past_ns) {
 	return rest.tv_sec < 0 ? (struct timespec){0} : rest;
 }
 
-MW_EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *limit) {
+MW_EXPORT MW_WAITS int sigtimedwait(const sigset_t *set, siginfo_t *info,
+				    const struct timespec *limit) {
 	siginfo_t own;
 	struct timespec rest;
 	uint64_t begin_ns = limit ? mw_os_monotonic_ns() : 0;
