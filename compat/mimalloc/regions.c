@@ -111,7 +111,7 @@ static mi_arena_id_t add_region(void *start, size_t size, bool is_pinned, mi_com
 				void *argument) {
 	size_t skipped = mw_round_up((uintptr_t)start, UNIT_BYTES) - (uintptr_t)start;
 	size_t units = start && size > skipped ? (size - skipped) / UNIT_BYTES : 0;
-	bool is_reachable = !(((uintptr_t)start + size) >> MW_ADDRESS_BITS);
+	bool is_reachable = !(((uintptr_t)start + size - 1) >> MW_ADDRESS_BITS);
 	if (units == 0 || !is_reachable || regions.count >= REGIONS_MAX)
 		return 0;
 	region_t *region = mw_mi_calls()->alloc_metadata(sizeof *region + units);

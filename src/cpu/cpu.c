@@ -17,12 +17,6 @@
 #include "state/layout.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
-/* Frames of the kernel are told from others by bit 47, which on aarch64 others have as well. */
-#if defined(__x86_64__)
-#define HAS_KERNEL_FRAMES true
-#else
-#define HAS_KERNEL_FRAMES false
-#endif
 
 _Atomic bool mw_cpu_is_on;
 
@@ -174,7 +168,7 @@ static mw_os_event_kind_t kind_of(uint32_t event) {
 static mw_cpu_error_t start_sources(mw_cpu_period_t period, uint32_t hz, mw_cpu_caller_t caller) {
 	cpu.event = (mw_os_event_config_t){.kind = kind_of(period.event),
 					   .hz = hz,
-					   .has_kernel = HAS_KERNEL_FRAMES,
+					   .has_kernel = true,
 					   .signal_number = cpu.signal_number};
 	int result = start_timers(period, caller);
 	if (result != MW_ERR_FORBIDDEN || period.event == MW_CPU_CONTEXT_SWITCHES)

@@ -165,7 +165,7 @@ static bool read_event(counted_t *out, uint64_t *frames) {
 	own_event->counted += (uint64_t)out->events;
 	out->kernel_depth = now.depth;
 	for (uint32_t i = 0; i < now.depth; i++)
-		frames[i] &= MW_FRAME_ADDRESS_MASK;
+		frames[i] = MW_FRAME_KERNEL | (frames[i] & MW_FRAME_ADDRESS_MASK);
 	if (now.depth > 0)
 		frames[0] |= MW_FRAME_EXACT;
 	return true;

@@ -297,11 +297,12 @@ typedef struct mw_state_module {
 
 /* A frame. Bit 63: the address is an exact PC (the frame was interrupted by a signal); 0: a return
  * address. Bits 62..48: module index + 1; 0: no module. Bits 47..0: address in the ELF file (PC -
- * bias); without a module the PC, which is an address in the kernel if bit 47 is set (x86-64 has no
- * other with it). */
+ * bias); without a module the PC. MW_FRAME_KERNEL in place of a module: the PC is an address in the
+ * kernel, where bits 63..48 are 1. */
 #define MW_FRAME_EXACT ((uint64_t)1 << 63)
 #define MW_FRAME_MODULE_SHIFT 48
 #define MW_FRAME_MODULE_MAX 0x7fffu
+#define MW_FRAME_KERNEL ((uint64_t)MW_FRAME_MODULE_MAX << MW_FRAME_MODULE_SHIFT)
 #define MW_FRAME_ADDRESS_MASK (((uint64_t)1 << 48) - 1)
 
 /* A node of the tree of stacks. Bits 63..32: index of the node's frame. Bits 31..0: index of the

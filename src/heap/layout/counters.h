@@ -11,9 +11,10 @@
 #include <stdint.h>
 
 #include "heap/layout/size_class.h"
+#include "os/platform/arch.h"
 
 /* Size classes of blocks above the small limit: four steps a doubling, as the small classes. */
-#define MW_LARGE_CLASSES (4u * (47 - 16))
+#define MW_LARGE_CLASSES (4u * (MW_OS_ADDRESS_BITS - 16))
 
 typedef struct mw_counters {
 	_Atomic uint64_t flushes[MW_CLASS_COUNT];   /* tcache lists emptied into pages */

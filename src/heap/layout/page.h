@@ -37,6 +37,7 @@
 #include "base/compiler.h"
 #include "heap/layout/record.h"
 #include "heap/layout/size_class.h"
+#include "os/platform/arch.h"
 
 #define MW_SLICE_SHIFT 16u
 #define MW_SLICE_BYTES ((size_t)1 << MW_SLICE_SHIFT)
@@ -213,13 +214,13 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&
 		       offsetof(mw_page_t, kind) == offsetof(mw_page_t, kind_and_class) + 1,
 	       "the kind is the upper half of kind_and_class");
 
-/* One byte for each 4 MiB of the 47-bit address space; untouched parts are not resident.  Written
+/* One byte for each 4 MiB of the address space; untouched parts are not resident.  Written
  * under the chunk or huge lock.  Read without a lock, by a plain load that folds into the compare:
  * a thread that holds a pointer into a chunk got the pointer after the byte was written. */
 enum { MW_MAP_FOREIGN = 0, MW_MAP_CHUNK = 1, MW_MAP_HUGE = 2, MW_MAP_GUARDED = 3 };
 /* Hardened library: addresses of blocks of 0 bytes (heap/harden/harden_empty.h). */
 enum { MW_MAP_EMPTY = 4 };
-#define MW_ADDRESS_BITS 47u
+#define MW_ADDRESS_BITS MW_OS_ADDRESS_BITS
 extern uint8_t mw_address_map[(size_t)1 << (MW_ADDRESS_BITS - MW_CHUNK_SHIFT)];
 
 MW_ALWAYS_INLINE unsigned mw_address_kind(uintptr_t address) {

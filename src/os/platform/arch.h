@@ -37,6 +37,10 @@ typedef int64_t mw_os_pair_t __attribute__((vector_size(16)));
 
 #if defined(__x86_64__)
 
+/* Addresses that the kernel gives out without being asked for more have as many bits: it leaves the
+ * upper half to itself. Programs may ask for addresses of 56 bits by a hint to mmap(2). */
+#define MW_OS_ADDRESS_BITS 47u
+
 /* System V ABI, AMD64 supplement, figure 3.36. PC: the number that DWARF expressions use. */
 enum { MW_OS_DWARF_FP = 6, MW_OS_DWARF_SP = 7, MW_OS_DWARF_PC = 16 };
 /* 0: a call pushes the return address, so it always lies in memory at a known address. The saved
@@ -128,6 +132,10 @@ static inline bool mw_os_interrupted_call(const void *context) {
 }
 
 #elif defined(__aarch64__)
+
+/* The kernel's addresses are in a table of their own, so programs have all bits of theirs. Kernels
+ * with 52 bits give addresses above 48 bits only to programs that ask by a hint to mmap(2). */
+#define MW_OS_ADDRESS_BITS 48u
 
 /* DWARF for the Arm 64-bit Architecture, section 4.1. No expression uses a number for the PC. */
 enum { MW_OS_DWARF_FP = 29, MW_OS_DWARF_SP = 31, MW_OS_DWARF_PC = 255 };

@@ -117,7 +117,7 @@ static void write_address(mw_writer_t *out, uint64_t address) {
 /* Modules that were unloaded when the dump began, one bit each. Another module may have the same
  * addresses, and a line of the text does not say whose an address is. So their addresses are
  * displaced to where no process has any. */
-#define DISPLACEMENT_SHIFT 47
+#define DISPLACEMENT_SHIFT MW_FRAME_MODULE_SHIFT
 typedef struct unloaded {
 	uint64_t bits[MW_DUMP_MODULES_MAX / 64];
 } unloaded_t;

@@ -9,7 +9,7 @@
 #include "os/memory/map.h"
 #include "prof/unwind/rule/rule.h"
 
-_Static_assert(MW_CACHE_PC_SHIFT + MW_CACHE_PC_BITS == 64, "an entry is one word");
+_Static_assert(MW_CACHE_LOW_BITS <= 1, "neighbouring instructions have entries of their own");
 _Static_assert(MW_CACHE_CODE_MASK == (1u << MW_RULE_CODE_BITS) - 1, "a code fits an entry");
 
 /* The kernel maps a page of it when the first entry is written there. */
@@ -42,7 +42,7 @@ static uint32_t index_of(uintptr_t pc) {
 
 static void put(uintptr_t pc, uint64_t low_bits, uint64_t guard) {
 	MW_ASSERT((low_bits & MW_CACHE_CODE_MASK) != 0);
-	if (pc >> MW_CACHE_PC_BITS)
+	if (pc >> MW_OS_ADDRESS_BITS)
 		return;
 	uint32_t index = index_of(pc);
 	_Atomic uint64_t *ways = mw_cache_sets[index].ways;
@@ -54,7 +54,7 @@ static void put(uintptr_t pc, uint64_t low_bits, uint64_t guard) {
 	/* The new entry goes to the first way, and the first way's entry to the second, so that the
 	 * oldest entry is dropped. An outdated entry of the same address is overwritten in
 	 * place. */
-	if (first != 0 && first >> MW_CACHE_PC_SHIFT != pc) {
+	if (first != 0 && !mw_cache_is_of(first, pc)) {
 		if (first & MW_CACHE_GUARDED)
 			atomic_store_explicit(
 				&guards[1], atomic_load_explicit(&guards[0], memory_order_relaxed),
@@ -66,7 +66,8 @@ static void put(uintptr_t pc, uint64_t low_bits, uint64_t guard) {
 	if (low_bits & MW_CACHE_GUARDED)
 		atomic_store_explicit(&guards[0], guard, memory_order_relaxed);
 	/* Release: pairs with the acquire in mw_cache_find(). */
-	atomic_store_explicit(&ways[0], (uint64_t)pc << MW_CACHE_PC_SHIFT | low_bits,
+	atomic_store_explicit(&ways[0],
+			      (uint64_t)(pc >> MW_CACHE_LOW_BITS) << MW_CACHE_PC_SHIFT | low_bits,
 			      memory_order_release);
 }
 
@@ -86,7 +87,6 @@ uint64_t mw_cache_guard(uintptr_t pc) {
 	uint32_t index = index_of(pc);
 	uint64_t first = atomic_load_explicit(&mw_cache_sets[index].ways[0], memory_order_relaxed);
 	/* Relaxed: the guard of another entry does not pass the check. */
-	return atomic_load_explicit(
-		&mw_cache_guards[index].ways[first >> MW_CACHE_PC_SHIFT == pc ? 0 : 1],
-		memory_order_relaxed);
+	return atomic_load_explicit(&mw_cache_guards[index].ways[mw_cache_is_of(first, pc) ? 0 : 1],
+				    memory_order_relaxed);
 }

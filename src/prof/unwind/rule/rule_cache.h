@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * rule_cache.h -- maps code addresses to rules: an array of 8-byte entries shared by all
  * threads.
- * Layer: prof/unwind/rule. Each entry is one atomic word that holds the whole address (47 bits) and
- * the rule's number, so a reader sees a whole entry. If two threads write at once, one entry is
+ * Layer: prof/unwind/rule. Each entry is one atomic word that holds the whole address and the
+ * rule's number, so a reader sees a whole entry. If two threads write at once, one entry is
  * lost. No locks: async-signal-safe.
  *
  * Entries for code that may be unloaded are "guarded": by a second word the reader checks that the
@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "os/platform/arch.h"
 
 /* Two ways of 2^14 sets: 256 KiB of address space for 32768 call sites. A server's profile contains
  * some thousands. */
@@ -24,9 +25,11 @@
 /* Bits of an entry, from bit 0: the rule's code, the guarded flag, the address. */
 #define MW_CACHE_CODE_MASK 0xffffu
 #define MW_CACHE_GUARDED ((uint64_t)1 << 16)
-/* User addresses have 47 bits. Programs may ask for 56 bits; rules for these are not cached. */
 #define MW_CACHE_PC_SHIFT 17
-#define MW_CACHE_PC_BITS 47
+/* Lowest bits of an address for which an entry has no room. On aarch64 one: an address is that of
+ * an instruction, a multiple of 4, or lies one byte before, so both have different upper bits.
+ * Programs may ask the kernel for addresses with more bits; rules for these are not cached. */
+#define MW_CACHE_LOW_BITS (MW_OS_ADDRESS_BITS + MW_CACHE_PC_SHIFT - 64)
 
 typedef struct mw_cache_set {
 	_Atomic uint64_t ways[MW_CACHE_WAYS];
@@ -41,6 +44,11 @@ MW_ALWAYS_INLINE uintptr_t mw_cache_offset(uintptr_t pc) {
 	return pc & ((((uintptr_t)1 << MW_CACHE_SET_BITS) - 1) * sizeof(mw_cache_set_t));
 }
 
+/* Returns whether an entry is that of the address. */
+MW_ALWAYS_INLINE bool mw_cache_is_of(uint64_t entry, uintptr_t pc) {
+	return entry >> MW_CACHE_PC_SHIFT == pc >> MW_CACHE_LOW_BITS;
+}
+
 /* Returns the entry of the address; 0: none. */
 MW_ALWAYS_INLINE uint64_t mw_cache_find(uintptr_t pc) {
 	const _Atomic uint64_t *ways =
@@ -48,10 +56,10 @@ MW_ALWAYS_INLINE uint64_t mw_cache_find(uintptr_t pc) {
 							 mw_cache_offset(pc));
 	/* Acquire: pairs with the release in mw_cache_put(), for the rule behind a number. */
 	uint64_t entry = atomic_load_explicit(&ways[0], memory_order_acquire);
-	if (MW_LIKELY(entry >> MW_CACHE_PC_SHIFT == pc))
+	if (MW_LIKELY(mw_cache_is_of(entry, pc)))
 		return entry;
 	entry = atomic_load_explicit(&ways[1], memory_order_acquire);
-	return MW_LIKELY(entry >> MW_CACHE_PC_SHIFT == pc) ? entry : 0;
+	return MW_LIKELY(mw_cache_is_of(entry, pc)) ? entry : 0;
 }
 
 /* Stores a rule's code for an address, forever or as long as its guard is valid. */

@@ -118,7 +118,17 @@ static void test_cache(void) {
 	mw_cache_put(c, 4);
 	CHECK_EQ(mw_cache_find(c) & MW_CACHE_CODE_MASK, 4);
 	CHECK_EQ(mw_cache_find(b) & MW_CACHE_CODE_MASK, 2);
-	/* Addresses beyond 47 bits are not kept, and do not disturb. */
+	/* Neighbouring instructions have entries of their own, and so have the highest ones that
+	 * the kernel gives out. */
+	const uintptr_t top = ((uintptr_t)1 << MW_OS_ADDRESS_BITS) - 4096;
+	mw_cache_put(top - 1, 6);
+	mw_cache_put_guarded(top, 7, 0xef);
+	CHECK_EQ(mw_cache_find(top - 1) & MW_CACHE_CODE_MASK, 6);
+	CHECK_EQ(mw_cache_find(top) & MW_CACHE_CODE_MASK, 7);
+	CHECK_EQ(mw_cache_guard(top), 0xef);
+	CHECK_EQ(mw_cache_find(top + 3), 0);
+	CHECK_EQ(mw_cache_find(top - 5), 0);
+	/* Longer addresses are not kept, and do not disturb. */
 	mw_cache_put(a | (uintptr_t)1 << 50, 5);
 	CHECK_EQ(mw_cache_find(a | (uintptr_t)1 << 50), 0);
 	CHECK_EQ(mw_cache_find(c) & MW_CACHE_CODE_MASK, 4);

@@ -62,6 +62,35 @@ static void samples_are_taken_over(void) {
 	free(s.bytes);
 }
 
+/* Bit 47 says nothing: on aarch64 it is set in the program's addresses as well. */
+static void frames_of_the_kernel(void) {
+	fake_state_t s;
+	fake_state_init(&s);
+	uint64_t frames[] = {MW_FRAME_KERNEL | MW_FRAME_EXACT | 0xffff80081234,
+			     MW_FRAME_KERNEL | 0x800008000101, 0xfffff7001235};
+	fake_state_add_stack(&s, frames, 3, 0, 0, 0);
+	s.live->cpu_used = 2;
+	s.live->cpu_hz = 100;
+	s.cpu[1] = (mw_state_cpu_t){.stack = 1, .thread_id = 7, .samples = 3, .time_ns = 30};
+	mw_snapshot_t *snapshot = read_state(&s);
+	mw_profile_t *p = mw_profile_of_cpu(snapshot);
+	CHECK_EQ(p->sample_count, 1);
+	CHECK_EQ(p->samples[0].depth, 3);
+	const uint64_t addresses[] = {0xffffffff80081234, 0xffff800008000100, 0xfffff7001234};
+	for (size_t i = 0; i < 3; i++) {
+		const mw_location_t *l = &p->locations[p->frames[p->samples[0].frame_first + i]];
+		CHECK_EQ(l->address, addresses[i]);
+		bool is_kernel = l->mapping != 0;
+		CHECK_EQ(is_kernel, i < 2);
+		if (is_kernel)
+			CHECK_STR(mw_profile_string(p, p->mappings[l->mapping].path),
+				  MW_KERNEL_MAPPING);
+	}
+	mw_profile_free(p);
+	mw_snapshot_free(snapshot);
+	free(s.bytes);
+}
+
 /* Wall-clock time is a type of its own, with a label that says whether the thread waited. */
 static void wall_clock_time(void) {
 	fake_state_t s;
@@ -188,6 +217,7 @@ static void difference_of_two(void) {
 
 int main(void) {
 	RUN(samples_are_taken_over);
+	RUN(frames_of_the_kernel);
 	RUN(wall_clock_time);
 	RUN(beside_the_heap);
 	RUN(words_of_gperftools);

@@ -11,8 +11,8 @@
 /* Farthest that data lies behind the start of a module's code. */
 #define DATA_DISTANCE_MAX ((uint64_t)1 << 30)
 
-/* No process has addresses from here to the kernel's. */
-#define DISPLACEMENT_SHIFT 47
+/* No process has addresses from here to the kernel's (MW_OS_ADDRESS_BITS). */
+#define DISPLACEMENT_SHIFT MW_FRAME_MODULE_SHIFT
 
 /* Returns what is added to the addresses of an unloaded module, if another one had or has them. */
 static uint64_t displacement_of(const mw_snapshot_t *snapshot, size_t module_index) {
@@ -47,13 +47,13 @@ static uint32_t module_mapping(mw_builder_t *b, size_t module_index) {
 	return b->mappings[module_index];
 }
 
-/* Set in addresses of the kernel; its code counts as a module of its own. */
-#define KERNEL_BIT (UINT64_C(1) << 47)
+/* The kernel's code counts as a module of its own: all of its upper half of addresses. */
+#define KERNEL_START (~MW_FRAME_ADDRESS_MASK | UINT64_C(1) << 47)
 
 static uint32_t kernel_mapping(mw_builder_t *b) {
 	if (b->kernel == 0) {
 		const mw_mapping_t mapping = {
-			.start = KERNEL_BIT | ~MW_FRAME_ADDRESS_MASK,
+			.start = KERNEL_START,
 			.limit = UINT64_MAX,
 			.path = mw_profile_intern(b->profile, MW_KERNEL_MAPPING),
 			.build_id = mw_profile_intern(b->profile, ""),
@@ -66,6 +66,7 @@ static uint32_t kernel_mapping(mw_builder_t *b) {
 static uint32_t make_location(mw_builder_t *b, uint64_t frame) {
 	bool is_exact = (frame & MW_FRAME_EXACT) != 0;
 	size_t module = (frame >> MW_FRAME_MODULE_SHIFT) & MW_FRAME_MODULE_MAX;
+	bool is_kernel = module == MW_FRAME_MODULE_MAX;
 	uint64_t address = frame & MW_FRAME_ADDRESS_MASK;
 	if (module > b->snapshot->module_count)
 		module = 0;
@@ -76,8 +77,8 @@ static uint32_t make_location(mw_builder_t *b, uint64_t frame) {
 	if (!is_exact && address > 0)
 		address--;
 	uint32_t mapping = module > 0 ? module_mapping(b, module - 1) : 0;
-	if (module == 0 && (address & KERNEL_BIT) != 0) {
-		address |= ~MW_FRAME_ADDRESS_MASK;
+	if (is_kernel) {
+		address |= KERNEL_START;
 		mapping = kernel_mapping(b);
 	}
 	return mw_profile_add_location(b->profile, mapping, address, is_exact);

@@ -22,7 +22,7 @@
 static const uint64_t section_limits[MW_SECTION_COUNT] = {
 	[MW_SECTION_CONTROL] = 1,
 	[MW_SECTION_LIVE] = 1,
-	[MW_SECTION_MODULES] = MW_FRAME_MODULE_MAX,
+	[MW_SECTION_MODULES] = MW_FRAME_MODULE_MAX - 1, /* the last number is the kernel's */
 	[MW_SECTION_STACKS] = (uint64_t)1 << 22,
 	[MW_SECTION_FRAMES] = (uint64_t)1 << 26,
 	[MW_SECTION_NODES] = (uint64_t)1 << 26,
