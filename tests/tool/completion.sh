@@ -54,6 +54,30 @@ check_offers() {
     offers 'dump -o dir/tw' 'dir/two.pb.gz'
     offers 'set 1 dump_li' 'dump_live='
 }
+# A process, by its pid and by its name; the title is in the list.
+build_steps <<'END'
+static void *volatile kept[2000];
+int main(void) {
+	for (int i = 0; i < 2000; i++)
+		kept[i] = malloc(1000);
+	wait_for_line();
+	return kept[0] == NULL;
+}
+END
+mv steps teapot
+conf=prof:true
+start_ready ./teapot
+first=$pid
+start_ready ./teapot
+mv teapot teapot.program
+check_processes() {
+    offers 'status ' "$first.*$pid.*teapot|$pid.*$first.*teapot"
+    offers "status $pid" "mallow status $pid *\$"
+    offers 'status teap' 'status teapot'
+    offers 'set teap' 'set teapot'
+}
+try 0 "$mallow" ls --brief
+[ "$(cat out)" = "$first"$'\t'"teapot"$'\n'"$pid"$'\t'"teapot" ] || fail "ls --brief"
 export LC_ALL=C.UTF-8
 for shell in bash zsh; do
     case $shell in
@@ -69,6 +93,7 @@ for shell in bash zsh; do
     fi
     terminal send-keys Enter
     check_offers
+    check_processes
     terminal kill-server
     ok "$shell"
 done
@@ -78,6 +103,8 @@ asked() {
     fish --no-config -c "source completion.fish; complete -C 'mallow $1'" >out 2>err
     grep -Eq -- "$2" out || fail "fish: 'mallow $1' offers no '$2'"
 }
+asked 'status ' "^$first[[:space:]]teapot"
+asked 'status te' "^teapot[[:space:]]process"
 asked repo '^report'
 asked 'dump --form' '^--format'
 asked 'dump --format=je' 'jemalloc'

@@ -48,8 +48,8 @@ says err 'no live process matches'
 try 2 "$mallow" reset --name '['
 one_line_error
 try 2 "$mallow" stop
-one_line_error
-says err 'which process'
+says err '^mallow: stop: which process\? .*; these run mallow:$'
+says err "^ +$a  churner-a$"
 group=$(tail -1 "/proc/$a/cgroup" | cut -d: -f3-)
 try 0 "$mallow" status --cgroup "$group" --name churner-a
 says out "churner-a \(pid $a\)"

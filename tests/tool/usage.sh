@@ -210,3 +210,38 @@ ok "options of reading go with --stacks"
 try 2 bash -c "'$mallow' help >/dev/full"
 one_line_error
 ok "a full standard output"
+
+# A word that is no subcommand finds what is about it.
+for way in 'leak:mallow leaks PID' 'leaking:mallow diff --since' 'rss:mallow status PID' \
+    'RSS:mallow map PID' 'slow:mallow cpu PID' 'peak:peak_space' 'lock:--wall' \
+    'speedscope.app:^  speedscope ' 'kcachegrind:^  callgrind '; do
+    try 0 "$mallow" help "${way%%:*}"
+    says out "${way#*:}"
+    says_not out '^  help '
+    awk 'length > 79 { print; bad = 1 } END { exit bad }' out || fail "help ${way%%:*}: long lines"
+done
+# Each command line that is found is one.
+for word in leak growth rss fragmentation peak slow wait compare doctor page attach; do
+    try 0 "$mallow" help "$word"
+    grep -Eo '^  mallow [a-z]+( --[a-z-]+)*' out >commands || fail "nothing about $word"
+    while read -r _ subcommand options; do
+        [ "$subcommand" = PID ] && continue
+        try 0 "$mallow" help --all "$subcommand"
+        for option in ${options:---help}; do
+            says out " $option( |\$)"
+        done
+    done <commands
+done
+try 2 "$mallow" help xyzzy
+one_line_error
+says err "no subcommand is called 'xyzzy', and no help has the word"
+try 2 "$mallow" help --man leak
+one_line_error
+try 0 "$mallow" --help
+says out '^top, web and cpu show a program at work'
+says out 'a word with a slash:'
+try 0 "$mallow" report --help
+says out "'mallow top' is live"
+try 0 "$mallow" top --help
+says out "'mallow report' does that"
+ok "help by words"

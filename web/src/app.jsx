@@ -297,8 +297,16 @@ function App() {
   );
 }
 
+/* `mallow web 4711` shows that process at once; "#/" lists the processes. */
+async function openOnly() {
+  if (location.hash) return;
+  const known = await api.targets();
+  if (!known.all && known.targets.length === 1)
+    history.replaceState(null, "", makeHash({target: known.targets[0]}));
+}
+
 /* The secret is in a cookie now, and leaves the address and the history.  The page is loaded again:
  * by its own wish, because browsers send the cookie neither for a page that a file has led to, nor
  * when such a page is reloaded. */
 if (location.search) location.replace(location.pathname + location.hash);
-else render(<App />, document.getElementById("app"));
+else openOnly().finally(() => render(<App />, document.getElementById("app")));

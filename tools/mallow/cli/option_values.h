@@ -54,7 +54,7 @@ typedef struct mw_option_values {
 	/* Of options that only one list's owner looks up, by the list (mw_argument()): flags and
 	 * texts, each at the index of its row among the subcommand's further options. */
 	mw_text_value_t unbound[MW_UNBOUND_OPTIONS_MAX];
-	mw_flag_value_t addresses, ages, all, alloc_objects, alloc_space, bundle, call_tree,
+	mw_flag_value_t addresses, ages, all, alloc_objects, alloc_space, brief, bundle, call_tree,
 		contentions, control, cpu, cum, drop_negative, dry_run, exact, filefunctions, files,
 		flat, functions, in_process, intel_syntax, interactive, interval, inuse_objects,
 		inuse_space, json, labels, last, leaks, lines, man, mean, mean_delay, memory_cost,

@@ -88,6 +88,10 @@ typedef struct mw_subcommand {
 	unsigned operands_max;
 	const char *instead;            /* option that replaces the operands; NULL = none */
 	const char *stands_for_operand; /* option that replaces the first operand; NULL = none */
+	/* Without a target: the only process that runs mallow. */
+	bool has_default_target;
+	/* --name adds the processes that match to the operands. */
+	bool name_adds_targets;
 	bool ends_at_operand; /* arguments after the first operand belong to another program */
 	int (*run)(const struct mw_arguments *arguments);
 	mw_option_t options[MW_OPTIONS_MAX];
@@ -110,12 +114,20 @@ typedef struct mw_command_group {
 	const char *names[12]; /* NULL-terminated */
 } mw_command_group_t;
 
+/* An answer of `mallow help WORD`. */
+typedef struct mw_help_topic {
+	const char *words;   /* what users call it, separated by blanks */
+	const char *command; /* a command line */
+	const char *meaning; /* one line, lower case, no full stop */
+} mw_help_topic_t;
+
 /* All subcommands, and the programs whose command lines mallow also accepts: jeprof and pprof. */
 typedef struct mw_command_table {
 	const mw_subcommand_t *subcommands;
 	size_t subcommand_count;
 	const mw_command_group_t *groups; /* every subcommand is in one group */
 	size_t group_count;
+	const mw_help_topic_t *topics; /* the last one has no words (NULL) */
 	const mw_subcommand_t *programs;
 	size_t program_count;
 } mw_command_table_t;
@@ -160,6 +172,9 @@ typedef struct mw_arguments {
  * The caller releases `out` in both cases. */
 bool mw_arguments_parse(mw_arguments_t *out, const mw_subcommand_t *subcommand, int argc,
 			char **argv);
+
+/* Returns the fewest operands with which the subcommand has a target. */
+unsigned mw_arguments_least(const mw_arguments_t *arguments);
 
 /* Sets an option as the command line does.  False: a message was printed. */
 bool mw_arguments_set(mw_arguments_t *arguments, const char *name, const char *value);

@@ -421,16 +421,36 @@ static bool take_option(mw_arguments_t *out, int argc, char **argv, int *index) 
 	return set_value(subcommand, option, value_of(out, option), value);
 }
 
+static bool has_stand_in(const mw_arguments_t *arguments) {
+	const char *stand_in = arguments->subcommand->stands_for_operand;
+	return stand_in != NULL && mw_argument(arguments, stand_in)->given;
+}
+
+unsigned mw_arguments_least(const mw_arguments_t *arguments) {
+	unsigned least = arguments->subcommand->operands_min - has_stand_in(arguments);
+	return least > 0 ? least : 1;
+}
+
+/* Returns whether the command finds the target that the command line does not name. In a difference
+ * of two targets only the moment in place of the first one makes clear what is missing. */
+static bool may_lack_target(const mw_arguments_t *arguments) {
+	const mw_subcommand_t *subcommand = arguments->subcommand;
+	bool is_difference = subcommand->stands_for_operand != NULL && !has_stand_in(arguments);
+	return (subcommand->name_adds_targets && arguments->options.name.given) ||
+	       (subcommand->has_default_target && !is_difference);
+}
+
 static bool check_operand_count(const mw_arguments_t *arguments) {
 	const mw_subcommand_t *subcommand = arguments->subcommand;
 	char call[CALL_BYTES];
 	mw_subcommand_call(subcommand, call, sizeof(call));
 	if (arguments->help)
 		return true;
-	bool stands_for_one = subcommand->stands_for_operand != NULL &&
-			      mw_argument(arguments, subcommand->stands_for_operand)->given;
+	bool stands_for_one = has_stand_in(arguments);
 	unsigned least = subcommand->operands_min - stands_for_one;
 	unsigned most = subcommand->operands_max - stands_for_one;
+	if (least > 0 && may_lack_target(arguments))
+		least--;
 	bool has_instead =
 		subcommand->instead && mw_argument(arguments, subcommand->instead)->given;
 	if (has_instead && arguments->operand_count > 0) {

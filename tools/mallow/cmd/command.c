@@ -13,6 +13,7 @@
 #include "cli/pager.h"
 #include "cli/suggest.h"
 #include "cmd/compat/compat.h"
+#include "cmd/input/selected_processes.h"
 
 static int unknown_subcommand(const char *name) {
 	char known[512] = "";
@@ -42,6 +43,7 @@ static int unknown_subcommand(const char *name) {
 
 static int run(const mw_subcommand_t *subcommand, int argc, char **argv) {
 	mw_arguments_t arguments = {.subcommand = subcommand};
+	mw_completed_t completed = {.operands = NULL};
 	mw_words_t words;
 	int status = MW_EXIT_FINE;
 	if (!mw_words_collect(&words, subcommand, argc, argv) ||
@@ -49,12 +51,31 @@ static int run(const mw_subcommand_t *subcommand, int argc, char **argv) {
 		status = MW_EXIT_TROUBLE;
 	else if (arguments.help)
 		mw_help_print(stdout, subcommand, arguments.help_all);
+	else if (!mw_targets_complete(&arguments, &completed))
+		status = MW_EXIT_TROUBLE;
 	else
 		status = subcommand->run(&arguments);
 	mw_pager_end();
 	mw_arguments_release(&arguments);
+	mw_targets_release(&completed);
 	mw_words_release(&words);
 	return status;
+}
+
+/* Whether `mallow WORD` is about a process: the word is a pid, or its name. */
+static bool is_process(const char *word) {
+	return word[strspn(word, "0123456789")] == '\0' || mw_target_is_named(word);
+}
+
+/* `mallow PID`: what the memory of the process is used for, and by which functions. */
+static int show_process(char *target) {
+	char *status_words[] = {"--no-pager", "--brief", target, NULL};
+	char *report_words[] = {"--no-pager", "--top", "5", target, NULL};
+	int status = run(mw_subcommand_find("status"), 3, status_words);
+	if (status != MW_EXIT_FINE)
+		return status;
+	putchar('\n');
+	return run(mw_subcommand_find("report"), 4, report_words);
 }
 
 static int dispatch(int argc, char **argv) {
@@ -77,6 +98,8 @@ static int dispatch(int argc, char **argv) {
 		return MW_EXIT_FINE;
 	}
 	const mw_subcommand_t *subcommand = mw_subcommand_find(name);
+	if (!subcommand && argc == 2 && is_process(name))
+		return show_process(argv[1]);
 	if (!subcommand)
 		return unknown_subcommand(name);
 	return run(subcommand, argc - 2, argv + 2);

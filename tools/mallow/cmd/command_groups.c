@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * command_groups.c -- the subcommands in the order of the help. */
+ * command_groups.c -- the subcommands in the order of the help, and what `mallow help WORD` finds.
+ */
 #include "cmd/command_groups.h"
 
 const mw_command_group_t mw_command_groups[MW_COMMAND_GROUPS] = {
@@ -17,4 +18,51 @@ const mw_command_group_t mw_command_groups[MW_COMMAND_GROUPS] = {
 	 {"dump", "serve", "proto", "topproto", "collapsed", "speedscope", "callgrind", "raw",
 	  "comments"}},
 	{"And", {"clean", "help"}},
+};
+
+/* Words that users have for what they look for. */
+#define LEAK "leaks leaking lost unreachable"
+#define GROWTH "growth grows growing cache unbounded increase"
+#define RESIDENT "rss resident physical usage high memory"
+#define FRAGMENTATION "fragmentation fragmented holes free"
+#define PEAK "peak spike maximum highest oom killed"
+#define SLOW "slow cpu time hot hotspot performance latency profile"
+#define WAITING "waits waiting blocked idle wall lock mutex contention"
+#define REGRESSION "compare difference regression baseline before ci test build limit"
+
+const mw_help_topic_t mw_help_topics[] = {
+	{LEAK, "mallow leaks PID", "blocks that no pointer leads to, by stack; status 1 if any"},
+	{LEAK, "mallow run --leaks -- PROGRAM", "the same when the program exits"},
+	{LEAK " " GROWTH, "mallow leaks --growth 60s PID",
+	 "who holds what was allocated in the last minute: variables by name"},
+	{LEAK " " GROWTH, "mallow diff --since 10m PID",
+	 "what was allocated in the last ten minutes and is in use: caches that only grow"},
+	{RESIDENT " " PEAK, "mallow PID", "what resident memory is used for, and who holds most"},
+	{RESIDENT, "mallow status PID", "the parts of resident memory, and the heap's statistics"},
+	{RESIDENT, "mallow report PID", "memory in use by function"},
+	{RESIDENT " " FRAGMENTATION, "mallow map PID", "where free memory stays resident"},
+	{RESIDENT " " FRAGMENTATION, "mallow report --sample-type pinned_space PID",
+	 "whose blocks keep free memory from going back to the system"},
+	{PEAK, "mallow report --sample-type peak_space PID",
+	 "memory by function when most was in use"},
+	{PEAK " " GROWTH, "mallow timeline PID", "the heap over time"},
+	{PEAK, "mallow set PID dump_live=2G", "the process writes a profile above 2 GiB"},
+	{SLOW, "mallow cpu PID", "CPU time by function, for 30 seconds"},
+	{SLOW " malloc allocation", "mallow cpu --memory-cost PID",
+	 "time in malloc and free by caller"},
+	{SLOW " " WAITING, "mallow cpu --wall PID", "also what its threads wait for"},
+	{SLOW " churn temporary", "mallow report --sample-type alloc_space PID",
+	 "who allocates most, freed or not"},
+	{REGRESSION, "mallow diff BEFORE AFTER", "what grew and shrank between two profiles"},
+	{REGRESSION " " PEAK, "mallow check --max-peak 200M TARGET",
+	 "status 1 if a profile exceeds a limit"},
+	{"missing nothing doctor why symbols names", "mallow doctor PID",
+	 "what prevents a profile, and what to do"},
+	{"flamegraph picture page browser gui web", "mallow web",
+	 "processes and profiles on a live page"},
+	{"flamegraph picture svg html", "mallow flame PID -o out.html",
+	 "a flame graph in one file"},
+	{"attach running live process enable", "mallow start PID",
+	 "switch sampling on in a process that runs with the library"},
+	{NULL, NULL, NULL},
 };

@@ -27,6 +27,11 @@
 			"leave out the stacks that a file of suppressions in LeakSanitizer's "     \
 			"format names"                                                             \
 	}
+#define NAME_OPTION                                                                                \
+	{                                                                                          \
+		"name", 0, MW_BOUND(TEXT, name), "REGEX", NULL,                                    \
+			"also the live processes whose program or title matches (extended regex)"  \
+	}
 #define TERMINAL_OPTIONS MW_COLOR_OPTION, MW_NO_PAGER_OPTION
 #define SELECT_OPTIONS MW_SELECT_ALL, MW_SELECT_NAME, MW_SELECT_CGROUP
 #define END_OF_OPTIONS                                                                             \

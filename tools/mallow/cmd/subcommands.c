@@ -22,9 +22,10 @@
 /* One line for each setting in the details of `set`. */
 #define MW_SETTING(name, kind, standard, min, max, unit, help) #name "\t" help "\n"
 
-static const mw_option_t table_options[] = {TOP_OPTION, END_OF_OPTIONS};
+static const mw_option_t table_options[] = {TOP_OPTION, NAME_OPTION, END_OF_OPTIONS};
 static const mw_option_t live_options[] = {
 	TOP_OPTION,
+	NAME_OPTION,
 	{"all", 0, MW_BOUND(FLAG, all), NULL, NULL, "on a terminal: a live view of all processes"},
 	END_OF_OPTIONS,
 };
@@ -95,7 +96,7 @@ static const mw_subcommand_t subcommands[] = {
 #include "cmd/live_rows.def"
 	{
 		.name = "dump",
-		.operands = "TARGET...",
+		.operands = "[TARGET]...",
 		.summary = "write a profile for pprof or jeprof",
 		.details = "Writes a profile for other tools. The process keeps running and does "
 			   "not notice. Without --format the file's name chooses the format: .heap "
@@ -109,6 +110,7 @@ static const mw_subcommand_t subcommands[] = {
 			"mallow dump --every 10m --count 6 -o /var/tmp 4711",
 		.operands_max = UINT_MAX,
 		.run = mw_cmd_dump,
+		.has_default_target = true,
 		.options =
 			{
 				{"output", 'o', MW_BOUND(TEXT, output), "FILE|DIR", NULL,
@@ -146,7 +148,7 @@ static const mw_subcommand_t subcommands[] = {
 	},
 	{
 		.name = "serve",
-		.operands = "TARGET",
+		.operands = "[TARGET]",
 		.summary = "serve profiles by HTTP, under the URLs of gperftools and Go",
 		.details =
 			"Prints the address and answers until ^C: /pprof/heap, /growth, /symbol, "
@@ -160,7 +162,10 @@ static const mw_subcommand_t subcommands[] = {
 		.operands_min = 1,
 		.operands_max = 1,
 		.run = mw_cmd_serve,
-		.options = {{"listen", 0, MW_BOUND(TEXT, listen), "HOST:PORT", NULL,
+		.has_default_target = true,
+		.name_adds_targets = true,
+		.options = {NAME_OPTION,
+			    {"listen", 0, MW_BOUND(TEXT, listen), "HOST:PORT", NULL,
 			     "where to listen (127.0.0.1:0; port 0 means a free one)"},
 			    END_OF_OPTIONS},
 	},
@@ -171,7 +176,9 @@ static const mw_subcommand_t subcommands[] = {
 		.details =
 			"Prints the address of the page, opens a browser if there is a desktop, "
 			"and answers until ^C. Targets are processes, profiles and directories of "
-			"profiles; without one the page shows all processes of the user. The page "
+			"profiles; without one the page lists all processes of the user; a single "
+			"one is "
+			"shown at once. The page "
 			"has the heap over time, the flame graph, and the tables of the other "
 			"subcommands. The address has a secret, which the browser keeps in a "
 			"cookie: "
@@ -209,7 +216,7 @@ static const mw_subcommand_t subcommands[] = {
 	},
 	{
 		.name = "mark",
-		.operands = "TARGET...",
+		.operands = "[TARGET]...",
 		.summary = "store the profile of a process, to compare with later",
 		.details = "Stores the present profile of a process, which keeps running. Later, "
 			   "'mallow diff --since NAME' shows what grew and what shrank since the "
@@ -222,6 +229,7 @@ static const mw_subcommand_t subcommands[] = {
 			    "mallow diff --since before-load 4711",
 		.operands_max = UINT_MAX,
 		.run = mw_cmd_mark,
+		.has_default_target = true,
 		.options =
 			{
 				{"label", 0, MW_BOUND(TEXT, label), "NAME", NULL,
@@ -256,25 +264,29 @@ static const mw_subcommand_t subcommands[] = {
 	},
 	{
 		.name = "report",
-		.operands = "TARGET...",
-		.summary = "print where the memory is, by function or line",
-		.details = "Flat is what a function allocated itself, cum is what it and its "
-			   "callees allocated.\n\nSample types:\ninuse_space\tbytes in "
-			   "use\ninuse_objects\tobjects in use\ninuse_requested\tbytes in use, as "
-			   "the program requested them\nalloc_space\tbytes allocated, including "
-			   "freed ones\nalloc_objects\tobjects allocated, including freed "
-			   "ones\nalloc_requested\tbytes allocated, as the program requested "
-			   "them\npeak_space\tbytes in use when most bytes were in "
-			   "use\npeak_objects\tobjects in use at that time\nfreed_objects\tfreed "
-			   "objects\nfreed_elsewhere\tobjects freed by another thread than the one "
-			   "that allocated them\ntemporary_objects\tobjects freed before their "
-			   "thread allocated again\nlifetime\ttotal lifetime of all freed "
-			   "objects\npinned_space\tfree bytes in pages that cannot go back to the "
-			   "system because other blocks in them are in use"
-			   "\ninuse_mapped\tbytes that the program mapped itself "
-			   "(prof_mappings)\ninuse_mappings\tranges that it mapped itself"
-			   "\nalloc_mapped\tbytes mapped, including unmapped "
-			   "ones\nalloc_mappings\tranges mapped, including unmapped ones",
+		.operands = "[TARGET]...",
+		.summary = "print once where the memory is, by function or line",
+		.details =
+			"For a look, for files and for processes that were killed: a header says "
+			"what the numbers cover. 'mallow top' is live on a terminal, and elsewhere "
+			"prints the same functions in pprof's columns.\n\nFlat is what a function "
+			"allocated itself, cum is what it and its "
+			"callees allocated.\n\nSample types:\ninuse_space\tbytes in "
+			"use\ninuse_objects\tobjects in use\ninuse_requested\tbytes in use, as "
+			"the program requested them\nalloc_space\tbytes allocated, including "
+			"freed ones\nalloc_objects\tobjects allocated, including freed "
+			"ones\nalloc_requested\tbytes allocated, as the program requested "
+			"them\npeak_space\tbytes in use when most bytes were in "
+			"use\npeak_objects\tobjects in use at that time\nfreed_objects\tfreed "
+			"objects\nfreed_elsewhere\tobjects freed by another thread than the one "
+			"that allocated them\ntemporary_objects\tobjects freed before their "
+			"thread allocated again\nlifetime\ttotal lifetime of all freed "
+			"objects\npinned_space\tfree bytes in pages that cannot go back to the "
+			"system because other blocks in them are in use"
+			"\ninuse_mapped\tbytes that the program mapped itself "
+			"(prof_mappings)\ninuse_mappings\tranges that it mapped itself"
+			"\nalloc_mapped\tbytes mapped, including unmapped "
+			"ones\nalloc_mappings\tranges mapped, including unmapped ones",
 		.examples = "mallow report 4711\n"
 			    "mallow report --stacks --top 3 4711   # sizes, threads, lifetimes\n"
 			    "mallow report --lines --sample-type alloc_space "
@@ -282,8 +294,11 @@ static const mw_subcommand_t subcommands[] = {
 		.operands_min = 1,
 		.operands_max = UINT_MAX,
 		.run = mw_cmd_report,
+		.has_default_target = true,
+		.name_adds_targets = true,
 		.options =
 			{
+				NAME_OPTION,
 				TOP_OPTION,
 				{"all", 0, MW_BOUND(FLAG, all), NULL, NULL, "all rows"},
 				{"interval", 0, MW_BOUND(FLAG, interval), NULL, NULL,
@@ -309,6 +324,8 @@ static const mw_subcommand_t subcommands[] = {
 		.operands_min = min,                                                               \
 		.operands_max = max,                                                               \
 		.run = mw_cmd_view,                                                                \
+		.has_default_target = true,                                                        \
+		.name_adds_targets = true,                                                         \
 		.stands_for_operand = stands_,                                                     \
 		.instead = instead_,                                                               \
 		.options = {END_OF_OPTIONS},                                                       \
@@ -326,7 +343,7 @@ static const mw_subcommand_t subcommands[] = {
 #undef VIEW_ROW
 	{
 		.name = "timeline",
-		.operands = "TARGET...",
+		.operands = "[TARGET]...",
 		.summary = "draw the heap over time",
 		.details =
 			"For one process or state file: the values that the process recorded "
@@ -341,8 +358,11 @@ static const mw_subcommand_t subcommands[] = {
 		.operands_min = 1,
 		.operands_max = UINT_MAX,
 		.run = mw_cmd_timeline,
+		.has_default_target = true,
+		.name_adds_targets = true,
 		.options =
 			{
+				NAME_OPTION,
 				{"sample-type", 0, MW_BOUND(TEXT, sample_type), "TYPE", NULL,
 				 "inuse_space (default) or alloc_space; for dumps any type that "
 				 "they have"},
@@ -379,8 +399,10 @@ static const mw_subcommand_t subcommands[] = {
 		.operands_min = 1,
 		.operands_max = UINT_MAX,
 		.run = mw_cmd_check,
+		.name_adds_targets = true,
 		.options =
 			{
+				NAME_OPTION,
 				{"max-peak", 0, MW_BOUND(TEXT, max_peak), "BYTES", NULL,
 				 "at most this many bytes at the peak"},
 				{"max-live", 0, MW_BOUND(TEXT, max_live), "BYTES", NULL,
@@ -433,7 +455,7 @@ static const mw_subcommand_t subcommands[] = {
 	},
 	{
 		.name = "shell",
-		.operands = "TARGET...",
+		.operands = "[TARGET]...",
 		.summary = "read commands, and show one view of a profile for each",
 		.details = "The profile is read once. Commands are pprof's: top10, list RE, "
 			   "focus=RE, alloc_space, and so on; help lists them. Without a terminal "
@@ -444,6 +466,8 @@ static const mw_subcommand_t subcommands[] = {
 		.operands_min = 1,
 		.operands_max = UINT_MAX,
 		.run = mw_cmd_shell,
+		.has_default_target = true,
+		.name_adds_targets = true,
 		.options = {END_OF_OPTIONS},
 		.more = table_options,
 		.shared = mw_view_options,
@@ -451,12 +475,14 @@ static const mw_subcommand_t subcommands[] = {
 	},
 	{
 		.name = "help",
-		.operands = "[SUBCOMMAND]",
-		.summary = "show how to use mallow, or one of its subcommands",
-		.details = "Completion scripts, man pages and the text of --help come from one "
+		.operands = "[SUBCOMMAND | WORD]",
+		.summary = "show how to use mallow, or find the commands for a purpose",
+		.details = "WORD is what you look for: leak, rss, fragmentation, slow, lock, peak. "
+			   "Completion scripts, man pages and the text of --help come from one "
 			   "table; 'make install' puts the scripts and pages where shells and "
 			   "man(1) look for them. SUBCOMMAND may also be jeprof or pprof.",
 		.examples = "mallow help run\n"
+			    "mallow help leak     # the commands that find leaks\n"
 			    "mallow help --completion bash > /etc/bash_completion.d/mallow\n"
 			    "mallow help --man run | man -l -",
 		.operands_max = 1,
@@ -484,6 +510,7 @@ const mw_command_table_t mw_command_table = {
 	.subcommand_count = sizeof(subcommands) / sizeof(subcommands[0]),
 	.groups = mw_command_groups,
 	.group_count = MW_COMMAND_GROUPS,
+	.topics = mw_help_topics,
 	.programs = mw_compat_programs,
 	.program_count = MW_COMPAT_PROGRAMS,
 };

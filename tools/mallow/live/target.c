@@ -2,6 +2,7 @@
  * target.c -- turns the user's text into a file. */
 #include "live/target.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -28,6 +29,14 @@
  * a second. */
 #define END_LOOK_NS 2000000
 #define END_LOOKS 1000u
+/* Why there is no profile of a process that has ended. */
+#define LEFT_NOTHING                                                                               \
+	"a process that exits removes its state file, unless it has MALLOW_CONF=prof_keep:true; "  \
+	"'mallow run' writes a profile when the program ends"
+
+/* Processes of mw_target_pin(). */
+static mw_process_key_t *pins;
+static size_t pin_count, pin_capacity;
 
 const char *mw_fate_name(mw_fate_t fate) {
 	static const char *const names[] = {
@@ -190,8 +199,7 @@ static int explain_live(const mw_process_t *process, mw_error_t *error) {
 				    process->uid);
 	}
 	if (mw_process_has_ended(process->pid, process->start_ticks))
-		return mw_error_set(error,
-				    "pid %d (%s): the process has ended and left no state file",
+		return mw_error_set(error, "pid %d (%s): the process has ended; " LEFT_NOTHING,
 				    process->pid, process->name);
 	if (mw_process_is_closed(process->pid))
 		return mw_error_set(
@@ -264,10 +272,11 @@ static int find_pid(int pid, const mw_process_t *process, mw_target_t *out, mw_e
 	else if (process)
 		result = explain_live(process, error);
 	else
-		result = mw_error_set(error,
-				      "pid %d: no such process runs, and no ended process with "
-				      "this pid left a state file; 'mallow ls' lists the profiles",
-				      pid);
+		result = mw_error_set(
+			error,
+			"pid %d: no such process runs, and none left a profile; " LEFT_NOTHING
+			"; 'mallow ls' lists the profiles",
+			pid);
 	mw_places_release(&places);
 	return result;
 }
@@ -282,6 +291,19 @@ static void wait_for_end(const mw_process_t *process) {
 	}
 }
 
+void mw_target_pin(int pid, uint64_t start_ticks) {
+	pins = mw_grow(pins, &pin_capacity, pin_count + 1, sizeof(*pins));
+	pins[pin_count++] = (mw_process_key_t){.pid = pid, .start_ticks = start_ticks};
+}
+
+/* Returns whether a process is another one than mw_target_pin() was told of. */
+static bool is_pinned_to_other(const mw_process_t *process) {
+	for (size_t i = 0; i < pin_count; i++)
+		if (pins[i].pid == process->pid)
+			return pins[i].start_ticks != process->start_ticks;
+	return false;
+}
+
 static int resolve_pid(int pid, mw_target_t *out, mw_error_t *error) {
 	mw_process_t process;
 	if (!mw_process_numbers_are_ours())
@@ -290,6 +312,9 @@ static int resolve_pid(int pid, mw_target_t *out, mw_error_t *error) {
 				    "mount it (mount -t proc proc /proc), or give the state file",
 				    pid);
 	bool exists = mw_process_read(pid, &process);
+	if (exists && is_pinned_to_other(&process))
+		return mw_error_set(
+			error, "pid %d: the process has ended, and another one has its pid", pid);
 	int result = find_pid(pid, exists ? &process : NULL, out, error);
 	if (result == 0 || !exists || !mw_process_has_ended(pid, process.start_ticks))
 		return result;
@@ -368,6 +393,167 @@ static int resolve_path(const char *path, mw_target_t *out, mw_error_t *error) {
 	return 0;
 }
 
+/* ---- processes by name ---- */
+
+/* Processes of one name. */
+typedef struct named {
+	int pid;              /* of one that runs mallow */
+	uint64_t start_ticks; /* of that one */
+	size_t count;         /* how many run mallow */
+	char pids[160];       /* all of them, for a message */
+	mw_process_t other;   /* one that does not run mallow; pid 0: none */
+} named_t;
+
+static void add_named(named_t *named, int pid, uint64_t start_ticks) {
+	size_t used = strlen(named->pids);
+	if (named->count++ == 0) {
+		named->pid = pid;
+		named->start_ticks = start_ticks;
+	}
+	if (used + 16 < sizeof(named->pids))
+		snprintf(named->pids + used, sizeof(named->pids) - used, "%s%d",
+			 used > 0 ? ", " : "", pid);
+	else if (strstr(named->pids, "...") == NULL)
+		strcat(named->pids, ", ...");
+}
+
+/* Returns whether the state file's program has this name, or its process. */
+static bool is_place_named(const mw_place_t *place, const char *name) {
+	mw_snapshot_t *snapshot;
+	if (mw_snapshot_read(place->path, 0, &snapshot, NULL) != 0)
+		return false;
+	if (mw_place_process(place) > 0 && mw_process_is_named(place->pid, name)) {
+		mw_snapshot_free(snapshot);
+		return true;
+	}
+	bool is_named = strcmp(snapshot->header.program, name) == 0;
+	mw_snapshot_free(snapshot);
+	return is_named;
+}
+
+/* Finds processes of this name that have no state file: their heap is small, or they do not run
+ * mallow. */
+static void find_without_file(const mw_places_t *places, const char *name, named_t *named) {
+	mw_process_t process;
+	const struct dirent *entry;
+	DIR *entries = opendir("/proc");
+	while (entries != NULL && (entry = readdir(entries)) != NULL) {
+		char *end;
+		unsigned long pid = strtoul(entry->d_name, &end, 10);
+		if (*end != '\0' || pid == 0 || pid > INT_MAX || (int)pid == getpid() ||
+		    find_alive(places, (int)pid) != NULL || !mw_process_is_named((int)pid, name) ||
+		    !mw_process_read((int)pid, &process) || process.zombie)
+			continue;
+		if (mw_process_has_library((int)pid))
+			add_named(named, (int)pid, process.start_ticks);
+		else
+			named->other = process;
+	}
+	if (entries != NULL)
+		closedir(entries);
+}
+
+/* Takes the one process of this name, or else the newest profile that one left. */
+static int take_named(const char *name, const named_t *named, const mw_place_t *newest,
+		      unsigned ended, mw_target_t *out, mw_error_t *error) {
+	if (named->count > 1)
+		return mw_error_set(error,
+				    "%s: %zu processes have this name: %s; give one of these pids",
+				    name, named->count, named->pids);
+	if (named->count == 1) {
+		mw_target_pin(named->pid, named->start_ticks);
+		return resolve_pid(named->pid, out, error);
+	}
+	if (newest == NULL)
+		return explain_live(&named->other, error);
+	take_place(out, newest);
+	if (ended > 1)
+		snprintf(out->note, sizeof(out->note),
+			 "%u ended processes were called %.60s; this is the newest", ended, name);
+	return 0;
+}
+
+static int compare_pids(const void *a, const void *b) {
+	const mw_place_t *left = a, *right = b;
+	return (left->pid > right->pid) - (left->pid < right->pid);
+}
+
+#define NO_SUCH_NAME 1
+
+/* Returns 0, -1 with `error`, or NO_SUCH_NAME. */
+static int resolve_name(const char *name, mw_target_t *out, mw_error_t *error) {
+	named_t named = {0};
+	mw_places_t places = {0};
+	const mw_place_t *newest = NULL;
+	unsigned ended = 0;
+	if (!mw_process_numbers_are_ours())
+		return NO_SUCH_NAME;
+	mw_places_add_all(&places);
+	qsort(places.items, places.count, sizeof(*places.items), compare_pids);
+	for (size_t i = 0; i < places.count; i++) {
+		const mw_place_t *place = &places.items[i];
+		if ((place->alive && mw_place_process(place) <= 0) || !is_place_named(place, name))
+			continue;
+		if (place->alive) {
+			add_named(&named, place->pid, place->start_ticks);
+			continue;
+		}
+		ended++;
+		if (newest == NULL || place->modified_ns > newest->modified_ns)
+			newest = place;
+	}
+	find_without_file(&places, name, &named);
+	int result = NO_SUCH_NAME;
+	if (named.count > 0 || newest != NULL || named.other.pid != 0) {
+		out->is_pid = true;
+		result = take_named(name, &named, newest, ended, out, error);
+	}
+	mw_places_release(&places);
+	return result;
+}
+
+/* Returns whether a file is a program or a script, which is no profile. */
+static bool is_program(const char *path, const struct stat *info) {
+	char magic[4] = {0};
+	int fd = S_ISREG(info->st_mode) ? mw_open_file(path, O_RDONLY) : -1;
+	if (fd < 0)
+		return false;
+	ssize_t got = pread(fd, magic, sizeof(magic), 0);
+	close(fd);
+	return got >= 2 && (memcmp(magic, "#!", 2) == 0 || memcmp(magic, "\177ELF", 4) == 0);
+}
+
+/* A word without a slash is a file of this name in the current directory, unless that is a program;
+ * else it is the name of a process. */
+static int resolve_word(const char *word, mw_target_t *out, mw_error_t *error) {
+	struct stat info;
+	bool exists = stat(word, &info) == 0;
+	if (exists && !is_program(word, &info))
+		return resolve_path(word, out, error);
+	int result = resolve_name(word, out, error);
+	if (result != NO_SUCH_NAME)
+		return result;
+	if (exists)
+		return mw_error_set(error,
+				    "%s: this is a program, and no process of this name runs; "
+				    "'mallow run ./%s' starts it",
+				    word, word);
+	return mw_error_set(error,
+			    "%s: no such file, and no process of this name runs; 'mallow ls' lists "
+			    "the processes; " LEFT_NOTHING,
+			    word);
+}
+
+bool mw_target_is_named(const char *word) {
+	mw_target_t target = {0};
+	if (!mw_is_url(word) && strchr(word, '/') == NULL && *word != '-' &&
+	    resolve_name(word, &target, NULL) == 0) {
+		mw_target_release(&target);
+		return true;
+	}
+	return false;
+}
+
 static int resolve_url(const char *text, mw_target_t *out, mw_error_t *error) {
 	char *url = mw_fetch_url(text);
 	if (mw_fetch(url, &out->fd, error) != 0) {
@@ -386,8 +572,10 @@ int mw_target_resolve(const char *text, mw_target_t *out, mw_error_t *error) {
 		return mw_error_set(error, "'': give a pid, a state file or a profile file");
 	if (mw_is_url(text))
 		return resolve_url(text, out, error);
-	if (text[strspn(text, "0123456789")] != '\0')
+	if (strchr(text, '/') != NULL)
 		return resolve_path(text, out, error);
+	if (text[strspn(text, "0123456789")] != '\0')
+		return resolve_word(text, out, error);
 	char *end;
 	errno = 0;
 	unsigned long pid = strtoul(text, &end, 10);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * target.h -- resolves TARGET, the user's text for a pid, a state file, a profile file, or a
+ * target.h -- resolves TARGET, the user's text for a process, a state file, a profile file, or a
  * URL.
  * Layer: live.  The folder's door. state_places.h lists the state files of this machine,
  * control.h sends requests to their processes, fetch.h downloads, library.h finds libmallow.so.
  * A plain number is a pid: of a live process, or of a killed process whose state file still
- * exists.  Any other text is a path or a URL. The content of a file decides its format. */
+ * exists. A text with a slash is a path or a URL. Any other word is a file in the current
+ * directory, unless there is none or it is a program: then the word is the name of a process, as
+ * the state file has it. The content of a file decides its format. */
 #ifndef MW_TOOL_LIVE_TARGET_H
 #define MW_TOOL_LIVE_TARGET_H
 
@@ -37,7 +39,7 @@ typedef struct mw_target {
 	bool is_state;     /* true: a state file; false: a profile of another format */
 	bool alive;        /* the process holds the state file's lock */
 	bool is_elsewhere; /* the process runs in a pid namespace that cannot be seen from here */
-	bool is_pid;       /* the user gave a pid */
+	bool is_pid;       /* the user gave a pid, or the name of a process */
 	/* The profile was downloaded into the file `fd`, and `path` is the URL. */
 	bool is_url;
 	int fd;
@@ -52,6 +54,14 @@ typedef struct mw_target {
  * user can do instead. */
 int mw_target_resolve(const char *text, mw_target_t *out, mw_error_t *error);
 void mw_target_release(mw_target_t *target);
+
+/* Says which process a pid means from now on: when mw_target_resolve() is given the pid, and
+ * another process has it by then, that is an error.  For commands that choose a process themselves.
+ */
+void mw_target_pin(int pid, uint64_t start_ticks);
+
+/* Returns whether `word` is the name of one process, and no option or path. */
+bool mw_target_is_named(const char *word);
 
 /* Pid in /proc of the target's live process; 0 = it has ended; MW_PID_ELSEWHERE = it cannot be
  * seen from here. */

@@ -23,9 +23,14 @@ void mw_help_print_all(FILE *out) {
 			fprintf(out, "  %-10s %s\n", *name, mw_subcommand_find(*name)->summary);
 	}
 	fputs("\n"
-	      "TARGET is a pid (of a live or a killed process) or a state file. dump, report\n"
-	      "and the views also take a profile file of any supported format, the URL of a\n"
-	      "profile, or a directory of dumps (the newest dump of each process counts).\n\n"
+	      "top, web and cpu show a program at work; the others print once.\n\n"
+	      "TARGET is a number: the pid of a live or a killed process; a word with a slash:\n"
+	      "a state file, a profile of any supported format, or a directory of dumps (the\n"
+	      "newest dump of each process counts); any other word: such a file in the current\n"
+	      "directory, or else the name of a process; or the URL of a profile. Without a\n"
+	      "target, commands that only read take the only process that runs mallow.\n\n"
+	      "  mallow PID                 the memory of a process, and who holds most of it\n"
+	      "  mallow help WORD           commands about a word: leak, rss, slow, peak\n"
 	      "  mallow SUBCOMMAND --help   show common options and examples of a subcommand\n"
 	      "  mallow --version           show the version\n\n"
 	      "The environment variable MALLOW_OPTIONS holds options for every subcommand that\n"
@@ -130,23 +135,27 @@ void mw_help_print(FILE *out, const mw_subcommand_t *subcommand, bool is_all) {
 	print_indented(out, subcommand->examples);
 }
 
-/* Finds a subcommand or compatible program.  NULL: there is none, and a message was printed. */
-static const mw_subcommand_t *find_any(const char *name) {
-	const mw_subcommand_t *subcommand = mw_subcommand_find(name);
-	if (!subcommand)
-		subcommand = mw_compat_find(name);
-	if (!subcommand)
-		mw_complain("help: unknown subcommand '%s'; 'mallow help' lists all", name);
-	return subcommand;
+/* Prints what is about a word that is no subcommand. */
+static int search(const mw_arguments_t *arguments, const char *word) {
+	if (!arguments->options.man.given) {
+		mw_pager_begin(arguments);
+		if (mw_help_search(stdout, word))
+			return MW_EXIT_FINE;
+	}
+	mw_complain("help: no subcommand is called '%s'%s; 'mallow help' lists all", word,
+		    arguments->options.man.given ? "" : ", and no help has the word");
+	return MW_EXIT_TROUBLE;
 }
 
 int mw_cmd_help(const mw_arguments_t *arguments) {
 	const char *shell = arguments->options.completion.text;
 	const char *name = arguments->operand_count > 0 ? arguments->operands[0] : NULL;
 	bool man = arguments->options.man.given;
-	const mw_subcommand_t *subcommand = name ? find_any(name) : NULL;
+	const mw_subcommand_t *subcommand = name ? mw_subcommand_find(name) : NULL;
 	if (name && !subcommand)
-		return MW_EXIT_TROUBLE;
+		subcommand = mw_compat_find(name);
+	if (name && !subcommand)
+		return search(arguments, name);
 	mw_pager_begin(arguments);
 	if (shell)
 		mw_help_print_completion(stdout, shell);

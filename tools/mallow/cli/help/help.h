@@ -25,4 +25,7 @@ void mw_help_print_man_list(FILE *out);
 /* Prints the completion script for `shell`: "bash", "zsh" or "fish". */
 void mw_help_print_completion(FILE *out, const char *shell);
 
+/* Prints which command lines and subcommands are about a word.  False: none is. */
+bool mw_help_search(FILE *out, const char *word);
+
 #endif

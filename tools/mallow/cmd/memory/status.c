@@ -265,7 +265,7 @@ static void print_cpu(const status_view_t *view) {
 	     live->cpu_truncated, live->cpu_dropped, live->cpu_refused);
 }
 
-static void print_text(const status_view_t *view) {
+static void print_text(const status_view_t *view, bool is_brief) {
 	const mw_state_header_t *header = &view->snapshot->header;
 	char time_text[MW_SHOW_BYTES], exe[512], started[576], version[32], title[256];
 	uint64_t now_ns = mw_now_ns();
@@ -295,7 +295,8 @@ static void print_text(const status_view_t *view) {
 		print_memory(&view->memory);
 		mw_mapping_owners_print(view->snapshot, &view->memory, view->target->pid);
 	}
-	print_heap(view);
+	if (!is_brief)
+		print_heap(view);
 }
 
 static json_t *flags_json(uint32_t flags) {
@@ -491,7 +492,7 @@ static int show_status(const mw_target_t *target, const void *context, mw_error_
 	if (arguments->options.json.given)
 		status = print_json(&view);
 	else
-		print_text(&view);
+		print_text(&view, arguments->options.brief.given);
 	mw_profile_free(profile);
 	mw_snapshot_free(snapshot);
 	return status;

@@ -131,6 +131,13 @@ static void print_table(const row_t *rows, size_t count, bool all) {
 		printf("and %zu more that have ended: mallow ls --all\n", gone - GONE_ROWS);
 }
 
+/* For scripts. */
+static void print_brief(const row_t *rows, size_t count) {
+	char program[TITLE_BYTES];
+	for (size_t i = 0; i < count; i++)
+		printf("%d\t%s\n", rows[i].place->pid, name_of(&rows[i], program, sizeof(program)));
+}
+
 /* Prints why a file cannot be read: for the first file only, since processes of another version
  * may have left dozens, or for each if `all`. */
 static void say_unreadable(size_t number, const mw_place_t *place, const char *why, bool all) {
@@ -230,6 +237,8 @@ int mw_cmd_ls(const mw_arguments_t *arguments) {
 	mw_pager_begin(arguments);
 	if (arguments->options.json.given)
 		status = print_json(rows, count);
+	else if (arguments->options.brief.given)
+		print_brief(rows, count);
 	else if (count == 0)
 		fputs(arguments->options.name.given || arguments->options.cgroup.given
 			      ? "mallow: no process matches; 'mallow ls' shows all\n"

@@ -10,10 +10,11 @@
 #include "cmd/input/load.h"
 #include "screen/screen.h"
 
-/* Options for symbols, and --cpu, do not ask for a table. */
+/* Options for symbols, --name and --cpu do not ask for a table. */
 static bool is_of_live_view(const char *name) {
 	return strcmp(name, "symbolize") == 0 || strcmp(name, "binary-path") == 0 ||
-	       strcmp(name, "sysroot") == 0 || strcmp(name, "cpu") == 0;
+	       strcmp(name, "sysroot") == 0 || strcmp(name, "cpu") == 0 ||
+	       strcmp(name, "name") == 0;
 }
 
 bool mw_live_top_is_wanted(const mw_arguments_t *arguments) {

@@ -85,11 +85,12 @@ int mw_cmd_web(const mw_arguments_t *arguments) {
 					      .base_url = arguments->options.base_url.text};
 	mw_http_access_t access;
 	mw_error_t error;
-	bool is_served = mw_http_access_read(&files, &access, &error) == 0 &&
-			 mw_web_targets_check(&site.targets, &error) == 0 &&
-			 mw_page_key_draw(&site.key, &error) == 0 &&
-			 serve(&site, listen->given ? listen->text : DEFAULT_LISTEN, &access,
-			       !arguments->options.no_browser.given, &error) == 0;
+	bool is_served =
+		mw_http_access_read(&files, &access, &error) == 0 &&
+		mw_web_targets_check(arguments->operands, arguments->operand_count, &error) == 0 &&
+		mw_page_key_draw(&site.key, &error) == 0 &&
+		serve(&site, listen->given ? listen->text : DEFAULT_LISTEN, &access,
+		      !arguments->options.no_browser.given, &error) == 0;
 	mw_http_access_release(&access);
 	if (!is_served)
 		mw_complain("web: %s", error.text);

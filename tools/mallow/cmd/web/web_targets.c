@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cmd/input/directory.h"
+#include "live/target.h"
 
 #define PATH_BYTES 4096
 
@@ -30,15 +31,35 @@ static bool is_file(const char *path) {
 	return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
-int mw_web_targets_check(const mw_web_targets_t *targets, mw_error_t *error) {
-	for (size_t i = 0; i < targets->count; i++) {
-		const char *operand = targets->operands[i];
+/* Replaces the name of a process by its pid. A word with a slash, an option and a file or directory
+ * of this name are left as they are. */
+static int name_to_pid(char **operand, mw_error_t *error) {
+	mw_target_t target;
+	if (**operand == '-' || strchr(*operand, '/') != NULL || is_pid(*operand) ||
+	    mw_is_directory(*operand))
+		return 0;
+	if (mw_target_resolve(*operand, &target, error) != 0)
+		return -1;
+	if (target.is_pid) {
+		char *pid = NULL;
+		if (asprintf(&pid, "%d", target.pid) > 0)
+			*operand = pid; /* until the server ends */
+	}
+	mw_target_release(&target);
+	return 0;
+}
+
+int mw_web_targets_check(char **operands, size_t count, mw_error_t *error) {
+	for (size_t i = 0; i < count; i++) {
+		if (name_to_pid(&operands[i], error) != 0)
+			return -1;
+		const char *operand = operands[i];
 		bool is_there = *operand != '-' && access(operand, R_OK) == 0;
 		if (is_pid(operand) || (is_there && is_file_or_directory(operand)))
 			continue;
 		return mw_error_set(error,
-				    "%s: %s; allowed: the number of a process, a profile, or a "
-				    "directory of profiles",
+				    "%s: %s; allowed: a process, a profile, or a directory of "
+				    "profiles",
 				    operand,
 				    is_there || *operand == '-' ? "not a file" : strerror(errno));
 	}

@@ -15,8 +15,9 @@ typedef struct mw_web_targets {
 	size_t count;
 } mw_web_targets_t;
 
-/* Returns -1 with an error for an operand that is neither a number nor a file that can be read. */
-int mw_web_targets_check(const mw_web_targets_t *targets, mw_error_t *error);
+/* Replaces names of processes by their pids.  Returns -1 with an error for an operand that is
+ * neither a process nor a file that can be read. */
+int mw_web_targets_check(char **operands, size_t count, mw_error_t *error);
 /* Returns whether the page may show the target, by the name that the list has for it. */
 bool mw_web_targets_allow(const mw_web_targets_t *targets, const char *target);
 /* Returns the list as JSON: {"all": ..., "control": ..., "targets": [...]}.  The caller frees it;

@@ -51,6 +51,19 @@ bool mw_process_title(int pid, char *title, size_t capacity) {
 	return first > 1 && title[first - 1] == ':' && title[first] == ' ';
 }
 
+bool mw_process_is_named(int pid, const char *name) {
+	char words[4096], comm[64];
+	if (read_proc(pid, "cmdline", words, sizeof(words))) {
+		const char *slash = strrchr(words, '/');
+		if (strcmp(slash != NULL ? slash + 1 : words, name) == 0)
+			return true;
+	}
+	if (!read_proc(pid, "comm", comm, sizeof(comm)))
+		return false;
+	comm[strcspn(comm, "\n")] = '\0';
+	return strcmp(comm, name) == 0;
+}
+
 /* PF_KTHREAD, in field 9 of /proc/<pid>/stat. */
 #define KERNEL_THREAD 0x200000ul
 

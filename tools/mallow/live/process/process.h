@@ -55,6 +55,10 @@ const char *mw_process_end(int pid, uint64_t start_ticks);
  * False: its command line is no such title, or cannot be read. */
 bool mw_process_title(int pid, char *title, size_t capacity);
 
+/* Returns whether the first word of the process's command line ends in this name, or the kernel
+ * calls the process so. */
+bool mw_process_is_named(int pid, const char *name);
+
 /* Returns whether the kernel refuses the user of this command to look into the process, as
  * ptrace(2) would. */
 bool mw_process_is_closed(int pid);
