@@ -72,6 +72,46 @@ says_not out '^    keep_this '
 try 0 "$mallow" check --max-growth 80% --baseline 1.pb.gz 2.pb.gz
 try 0 "$mallow" check --max-growth 64K --baseline 1.pb.gz 2.pb.gz
 try 0 "$mallow" check --max-growth 0 --baseline 1.pb.gz --baseline 1.pb.gz 2.pb.gz
+# A cache that is destroyed before the end: nothing more is in use, but more was.
+cat >cache.c <<'EOF'
+#include <stdlib.h>
+static void *blocks[600];
+static void fill_cache(int count) {
+	for (int i = 0; i < count; i++)
+		blocks[i] = malloc(10000);
+	for (int i = 0; i < count; i++)
+		free(blocks[i]);
+}
+int main(int argc, char **argv) {
+	for (int round = 0; round < (argc > 2 ? 3 : 1); round++)
+		fill_cache(atoi(argv[1]));
+	return 0;
+}
+EOF
+cc -g -O0 -fno-builtin -o cache cache.c || fail "cache.c does not compile"
+for way in "small:200" "large:600" "busy:200 again"; do
+    # shellcheck disable=SC2086 # words
+    "$mallow" run --exact -o "${way%%:*}.pb.gz" -- ./cache ${way#*:} 2>err || fail "cache"
+done
+try 0 "$mallow" check --max-growth 0 --baseline small.pb.gz large.pb.gz
+try 1 "$mallow" check --max-peak-growth 5% --max-growth 5% --baseline small.pb.gz large.pb.gz
+says out '^FAILED +max-peak-growth: 3.91 MiB more at the peak than in the baseline \(1.95 MiB\)'
+says out '^    fill_cache '
+says out '^ok +max-growth: '
+try 0 "$mallow" check --max-peak-growth 210% --baseline small.pb.gz large.pb.gz
+try 0 "$mallow" check --max-peak-growth 1M --baseline small.pb.gz busy.pb.gz
+try 1 "$mallow" check --max-alloc-growth 1M --format json --baseline small.pb.gz busy.pb.gz
+valid check
+python3 - <<'EOF' || fail "the JSON of max-alloc-growth"
+import json
+[limit] = json.load(open("out"))["limits"]
+assert limit["name"] == "max-alloc-growth" and not limit["passed"], limit
+assert limit["measured"] == 2 * 200 * 10240 and limit["baseline"] >= 200 * 10240, limit
+EOF
+try 2 "$mallow" check --max-peak-growth 1M large.pb.gz
+one_line_error
+try 2 "$mallow" check --baseline small.pb.gz --max-peak 1M large.pb.gz
+one_line_error
 ok "growth against a baseline"
 
 printf '# what we know of\n\nleak:leak_h*e\nleak:^keep_this$\nleak:/libc.so\n' >known

@@ -21,15 +21,15 @@ await 60 is_known "$python"
 try 2 "$mallow" top --cpu "$python"
 one_line_error
 says err 'CPU time was never sampled'
-try 2 "$mallow" start --cpu --rate 10001 "$python"
+try 2 "$mallow" start --cpu --cpu-rate 10001 "$python"
 says err "does not take '10001'; allowed: 1 to 10000"
-try 2 "$mallow" start --rate 100 "$python"
-says err 'with --cpu'
+try 2 "$mallow" start --cpu-rate 100 "$python"
+says err '--cpu-rate goes with --cpu'
 try 2 "$mallow" start --cpu --for 2s "$python"
 says err "'mallow cpu'"
-try 0 "$mallow" start --cpu --rate 1000 "$python"
+try 0 "$mallow" start --cpu --cpu-rate 1000 "$python"
 says out "^pid $python: CPU time: on, 1000 Hz \(was off\)$"
-try 0 "$mallow" start --cpu --rate 1000 "$python"
+try 0 "$mallow" start --cpu --cpu-rate 1000 "$python"
 says out "^pid $python: CPU time: already on, 1000 Hz since .*; nothing changed$"
 has_samples() {
     [ "$("$mallow" status --json "$1" | python3 -c 'import json, sys
@@ -90,12 +90,12 @@ wait "$spin" 2>/dev/null
 ok "the note about functions without names weighs time"
 
 # --- a session ---
-try 0 "$mallow" cpu --for 2s --rate 500 "$python"
+try 0 "$mallow" cpu --for 2s --cpu-rate 500 "$python"
 says out '^Type: cpu$'
 says out '_PyEval_EvalFrame'
 [ -z "$(cat "/proc/$python/timers")" ] || fail "the session did not end"
-try 0 "$mallow" start --cpu --rate 50 "$python"
-try 0 "$mallow" cpu --for 1s --rate 500 -o session.pb.gz "$python"
+try 0 "$mallow" start --cpu --cpu-rate 50 "$python"
+try 0 "$mallow" cpu --for 1s --cpu-rate 500 -o session.pb.gz "$python"
 try 0 "$mallow" status "$python"
 says out 'CPU time +sampled since .*, 50 Hz'
 try 0 "$mallow" diff --cpu session.pb.gz "$python"
@@ -162,10 +162,10 @@ MALLOW_CONF=prof_state_min:0 LD_PRELOAD=$library ./cost &
 cost=$!
 started+=("$cost")
 await 60 is_known "$cost"
-try 0 "$mallow" cpu --memory-cost --for 2s --rate 1000 "$cost"
+try 0 "$mallow" cpu --memory-cost --for 2s --cpu-rate 1000 "$cost"
 says out '^malloc(, free and page faults| and free): .* CPU time, [0-9.]+%$'
 says out ' (keep_shortly|main)$'
-try 0 "$mallow" cpu --memory-cost --for 2s --rate 1000 --json "$cost"
+try 0 "$mallow" cpu --memory-cost --for 2s --cpu-rate 1000 --json "$cost"
 python3 - out <<'END' || fail "the cost of memory: $(cat out)"
 import json, sys
 cost = json.load(open("out"))
@@ -241,7 +241,7 @@ if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; 
         redis-benchmark -s r.sock -n 400000 -P 8 -q -t set,lpush,hset >bench.out 2>&1
         echo $? >bench.rc
     ) &
-    try 0 "$mallow" cpu --for 3s --rate 1000 "$redis"
+    try 0 "$mallow" cpu --for 3s --cpu-rate 1000 "$redis"
     says out 'Type: cpu'
     says out 'processCommand|call|aeProcessEvents|readQueryFromClient'
     await 120 test -s bench.rc

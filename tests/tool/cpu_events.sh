@@ -32,7 +32,7 @@ count_event() {
     local session first begin
     former=$(number_of samples)
     first=$("$2" "$pid")
-    "$mallow" cpu --for 600s --rate 1000 --event "$1" --json "$pid" >out 2>err &
+    "$mallow" cpu --for 600s --cpu-rate 1000 --event "$1" --json "$pid" >out 2>err &
     session=$!
     started+=("$session")
     until is_on || has_ended "$session"; do
@@ -91,7 +91,7 @@ else
     grep -q '"name": ".*schedule' out || fail "context switches: where the thread waits"
     ok "frames of the kernel"
     # The function that accesses the pages has the time, libc's memset() between it and the kernel.
-    try 0 "$mallow" cpu --memory-cost --for 1s --rate 1000 --json "$pid"
+    try 0 "$mallow" cpu --memory-cost --for 1s --cpu-rate 1000 --json "$pid"
     python3 - <<'END' || fail "page faults in the cost of memory: $(cat out)"
 import json
 cost = json.load(open("out"))
@@ -104,7 +104,7 @@ assert rows["touch_pages"]["malloc_ns"] == 0, rows["touch_pages"]
 END
     ok "page faults in the cost of memory"
 fi
-try 0 "$mallow" start --cpu --event page-faults --rate 50 "$pid"
+try 0 "$mallow" start --cpu --event page-faults --cpu-rate 50 "$pid"
 says out "^pid $pid: CPU time: on, 50 Hz of page-faults \\(was off"
 try 0 "$mallow" status "$pid"
 says out 'CPU time +sampled since .*, 50 Hz of page-faults, 3 threads'

@@ -40,7 +40,7 @@ begin
 first=$!
 await 60 is_on 100
 before=$(used "$pid")
-"$mallow" cpu --for 4s --rate 400 -o second.pb.gz "$pid" 2>second.err &
+"$mallow" cpu --for 4s --cpu-rate 400 -o second.pb.gz "$pid" 2>second.err &
 second=$!
 wait "$first" || fail "the first of two: $(cat first.err)"
 wait "$second" || fail "the second of two: $(cat second.err)"
@@ -59,7 +59,7 @@ await 60 is_on 100
 try 2 "$mallow" cpu --wall --for 1s "$pid"
 one_line_error
 says err 'another mallow samples CPU time of this process; try again when it has ended'
-try 0 "$mallow" start --cpu --rate 50 "$pid"
+try 0 "$mallow" start --cpu --cpu-rate 50 "$pid"
 says err "note: pid $pid: until another mallow ends, CPU time is on, 100 Hz"
 is_on 100 || fail "the rate of the one that watches was changed"
 kill -INT "$first"
@@ -93,8 +93,8 @@ kill -9 "$first"
 await 60 is_left_alone
 finish
 begin
-try 0 "$mallow" start --cpu --rate 50 "$pid"
-"$mallow" cpu --for 600s --rate 500 "$pid" >out 2>err &
+try 0 "$mallow" start --cpu --cpu-rate 50 "$pid"
+"$mallow" cpu --for 600s --cpu-rate 500 "$pid" >out 2>err &
 first=$!
 await 60 is_on 500
 kill -USR1 "$pid"
@@ -198,7 +198,7 @@ WORDS
 sleep 0.5
 kill -0 "$pid" || fail "the program did not survive"
 is_left_alone || fail "a rate that does not exist"
-try 0 "$mallow" cpu --for 1s --rate 1000 "$pid"
+try 0 "$mallow" cpu --for 1s --cpu-rate 1000 "$pid"
 says out compute
 finish
 ok "words that no command writes"

@@ -163,7 +163,7 @@ END
 # permits_events PID: the kernel permits events of a live process that allocates. The command that
 # asked for them says if the kernel does not; any other answer fails the script.
 permits_events() {
-    "$mallow" start --cpu --rate 1000 --event page-faults --wait 60 "$1" >out 2>err
+    "$mallow" start --cpu --cpu-rate 1000 --event page-faults --wait 60 "$1" >out 2>err
     case $? in
         0) ! grep -q pending out || fail "the process does not answer" ;;
         2)

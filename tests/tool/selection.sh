@@ -166,13 +166,16 @@ two=$(total --alloc_space second.pb.gz)
 [ "$(total --alloc_space --base first.pb.gz --base second.pb.gz first.pb.gz second.pb.gz)" = 0 ] ||
     fail "two bases are not subtracted"
 # By thread, what is subtracted is that thread's.
-try 0 "$mallow" top --thread=nosuch labels.pb.gz
-says err "^mallow: note: no sample belongs to a thread 'nosuch'; the threads are: .*python3"
-try 0 "$mallow" report --thread=nosuch labels.pb.gz
-says err "^mallow: note: no sample belongs to a thread 'nosuch'; the threads are: .*python3"
+for view in top threads tree flame; do
+    try 2 "$mallow" $view --thread=nosuch --json labels.pb.gz
+    one_line_error
+done
+says err "^mallow: no sample belongs to a thread 'nosuch'; the threads are: .*python3"
+try 2 "$mallow" report --thread=nosuch labels.pb.gz
+says err "^mallow: no sample belongs to a thread 'nosuch'; the threads are: .*python3"
 printf 'main;a 50\n' >no-threads.folded
-try 0 "$mallow" top --thread=nosuch no-threads.folded
-says err "note: no sample belongs to a thread 'nosuch': this profile does not store threads"
+try 2 "$mallow" top --thread=nosuch no-threads.folded
+says err "^mallow: no sample belongs to a thread 'nosuch': this profile does not store threads"
 try 0 "$mallow" top --thread='*' labels.pb.gz
 says_not err 'no sample belongs to a thread'
 try 0 "$mallow" top --thread=python3 --json labels.pb.gz

@@ -687,12 +687,18 @@ for words, told in ((["--password-file", "none"], "none: No such file"),
                             capture_output=True, text=True)
     check(f"told: {told}", result.returncode == 2 and told in result.stderr and
           result.stderr.count("\n") == 1, result.stderr)
-for words in (["nothing.pb.gz"], ["dumps/pipe.pb.gz"], ["/dev/ptmx"],
+for words in (["nothing/at.all"], ["dumps/pipe.pb.gz"], ["/dev/ptmx"],
               ["--listen", "0.0.0.0:0"], ["--listen", "here"]):
     result = subprocess.run([mallow, "web", "--no-browser", *words], cwd=folder, timeout=60,
                             capture_output=True, text=True)
     check(f"refused: {' '.join(words)}", result.returncode == 2 and
           "allowed" in result.stderr and result.stderr.count("\n") == 1, result.stderr)
+
+result = subprocess.run([mallow, "web", "--no-browser", "nothing.pb.gz"], cwd=folder, timeout=60,
+                        capture_output=True, text=True)
+check("neither a file nor a process", result.returncode == 2 and
+      "no such file, and no process" in result.stderr and result.stderr.count("\n") == 1,
+      result.stderr)
 
 shutil.rmtree(folder)
 if failed:

@@ -8,8 +8,9 @@
 #include "report/interval.h"
 
 const char *mw_limit_name(mw_limit_kind_t kind) {
-	static const char *const names[MW_LIMIT_KINDS] = {"max-peak", "max-live", "max-growth",
-							  "leaks"};
+	static const char *const names[MW_LIMIT_KINDS] = {"max-peak",         "max-live",
+							  "max-growth",       "max-peak-growth",
+							  "max-alloc-growth", "leaks"};
 	return names[kind];
 }
 
@@ -44,38 +45,57 @@ bool mw_limit_parse(const char *text, int64_t *bytes, double *percent) {
 	return true;
 }
 
+bool mw_limit_is_growth(mw_limit_kind_t kind) {
+	return kind == MW_LIMIT_GROWTH || kind == MW_LIMIT_PEAK_GROWTH ||
+	       kind == MW_LIMIT_ALLOC_GROWTH;
+}
+
+static bool is_of_whole(mw_limit_kind_t kind) {
+	return kind == MW_LIMIT_PEAK || kind == MW_LIMIT_PEAK_GROWTH ||
+	       kind == MW_LIMIT_ALLOC_GROWTH;
+}
+
 /* Profiles that hold only memory in use name the type "space". */
 static const char *type_of(mw_limit_kind_t kind, const mw_profile_t *p) {
-	if (kind == MW_LIMIT_PEAK)
+	if (kind == MW_LIMIT_PEAK || kind == MW_LIMIT_PEAK_GROWTH)
 		return "peak_space";
+	if (kind == MW_LIMIT_ALLOC_GROWTH)
+		return "alloc_space";
 	return mw_profile_find_type(p, "inuse_space") < 0 && mw_profile_find_type(p, "space") >= 0
 		       ? "space"
 		       : "inuse_space";
 }
 
 const mw_profile_t *mw_limit_profile(mw_limit_kind_t kind, const mw_limit_profiles_t *profiles) {
-	return kind == MW_LIMIT_GROWTH ? profiles->growth
-	       : kind == MW_LIMIT_PEAK ? profiles->peak
-				       : profiles->live;
+	bool is_whole = is_of_whole(kind);
+	if (mw_limit_is_growth(kind))
+		return is_whole ? profiles->whole_growth : profiles->live_growth;
+	return is_whole ? profiles->whole : profiles->live;
 }
 
-int64_t mw_limit_live_bytes(const mw_profile_t *p) {
-	int type = mw_profile_find_type(p, type_of(MW_LIMIT_LIVE, p));
+static int64_t bytes_of(mw_limit_kind_t kind, const mw_profile_t *p) {
+	int type = mw_profile_find_type(p, type_of(kind, p));
 	return type < 0 ? 0 : mw_profile_total(p, (size_t)type);
 }
 
-static mw_interval_t interval_of_live(const mw_profile_t *p) {
-	int type = mw_profile_find_type(p, type_of(MW_LIMIT_LIVE, p));
+static mw_interval_t interval_in(mw_limit_kind_t kind, const mw_profile_t *p) {
+	int type = mw_profile_find_type(p, type_of(kind, p));
 	return type < 0 ? (mw_interval_t){0, 0} : mw_interval_of_total(p, (size_t)type);
 }
 
+int64_t mw_limit_baseline(mw_limit_kind_t kind, const mw_limit_profiles_t *profiles) {
+	return bytes_of(kind, is_of_whole(kind) ? profiles->whole_base : profiles->live_base);
+}
+
 static mw_interval_t interval_of(const mw_finding_t *finding, const mw_limit_profiles_t *profiles) {
-	if (finding->kind == MW_LIMIT_GROWTH)
-		return mw_interval_of_difference(
-			mw_limit_live_bytes(profiles->live), interval_of_live(profiles->live),
-			finding->baseline, interval_of_live(profiles->base));
-	return mw_interval_of_total(mw_limit_profile(finding->kind, profiles),
-				    finding->stacks.type);
+	mw_limit_kind_t kind = finding->kind;
+	if (!mw_limit_is_growth(kind))
+		return mw_interval_of_total(mw_limit_profile(kind, profiles), finding->stacks.type);
+	bool is_whole = is_of_whole(kind);
+	const mw_profile_t *now = is_whole ? profiles->whole : profiles->live;
+	const mw_profile_t *base = is_whole ? profiles->whole_base : profiles->live_base;
+	return mw_interval_of_difference(bytes_of(kind, now), interval_in(kind, now),
+					 finding->baseline, interval_in(kind, base));
 }
 
 int mw_limit_check(mw_limit_kind_t kind, const mw_limit_profiles_t *profiles, int64_t allowed,
@@ -84,9 +104,11 @@ int mw_limit_check(mw_limit_kind_t kind, const mw_limit_profiles_t *profiles, in
 	*finding = (mw_finding_t){.kind = kind, .allowed = allowed};
 	if (mw_stacks_init(&finding->stacks, p, type_of(kind, p), error) != 0)
 		return -1;
-	if (kind == MW_LIMIT_GROWTH) {
-		finding->baseline = mw_limit_live_bytes(profiles->base);
-		finding->measured = mw_limit_live_bytes(profiles->live) - finding->baseline;
+	if (mw_limit_is_growth(kind)) {
+		finding->baseline = mw_limit_baseline(kind, profiles);
+		finding->measured =
+			bytes_of(kind, is_of_whole(kind) ? profiles->whole : profiles->live) -
+			finding->baseline;
 	} else {
 		finding->measured = mw_profile_total(p, finding->stacks.type);
 	}

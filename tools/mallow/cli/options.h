@@ -35,12 +35,15 @@ enum {
 	/* Flag beside the kind: the option changes the views' tables and pictures, but not the
 	 * table of `report`. */
 	MW_OPTION_OF_VIEWS = 16,
+	/* Flag beside the kind: a former name, which the command still takes and no help shows. */
+	MW_OPTION_FORMER = 32,
 };
 
 typedef struct mw_option {
 	const char *name; /* without the dashes; NULL ends the list */
 	char letter;      /* short form; 0 = none */
-	/* An mw_option_kind_t, and perhaps MW_OPTION_OF_VIEWS; see mw_option_kind(). */
+	/* An mw_option_kind_t, and perhaps MW_OPTION_OF_VIEWS or MW_OPTION_FORMER; see
+	 * mw_option_kind(). */
 	unsigned kind;
 	/* offset of the value in mw_option_values_t; 0: the value is in `unbound` */
 	unsigned value_at;
@@ -66,6 +69,8 @@ typedef struct mw_option {
 #define MW_BOUND(kind, member) MW_OPTION_##kind, MW_VALUE_AT(MW_VALUE_OF_##kind, member)
 #define MW_BOUND_OF_VIEWS(kind, member)                                                            \
 	MW_OPTION_##kind | MW_OPTION_OF_VIEWS, MW_VALUE_AT(MW_VALUE_OF_##kind, member)
+#define MW_BOUND_FORMER(kind, member)                                                              \
+	MW_OPTION_##kind | MW_OPTION_FORMER, MW_VALUE_AT(MW_VALUE_OF_##kind, member)
 #define MW_VALUE_AT(type, member)                                                                  \
 	_Generic(((mw_option_values_t *)0)->member, type : offsetof(mw_option_values_t, member))
 
@@ -73,8 +78,12 @@ static inline mw_option_kind_t mw_option_kind(const mw_option_t *option) {
 	return (mw_option_kind_t)(option->kind & MW_OPTION_KINDS);
 }
 
+static inline bool mw_option_is_shown(const mw_option_t *option) {
+	return (option->kind & MW_OPTION_FORMER) == 0;
+}
+
 /* Most options of one subcommand's own list, and most options behind it. */
-enum { MW_OPTIONS_MAX = 24, MW_SHARED_OPTIONS_MAX = 128 };
+enum { MW_OPTIONS_MAX = 28, MW_SHARED_OPTIONS_MAX = 128 };
 
 struct mw_arguments;
 

@@ -5,6 +5,7 @@
 #define MW_TOOL_CMD_SHARED_OPTIONS_H
 
 #include "cli/pager.h"
+#include "cmd/input/cpu_rate.h"
 #include "cmd/input/selected_processes.h"
 #include "state/cpu_source.h"
 

@@ -11,6 +11,7 @@
 #include "cmd/input/load.h"
 #include "cmd/leaks/leaks_command.h"
 #include "cmd/memory/memory_commands.h"
+#include "cmd/process/dump_pattern.h"
 #include "cmd/process/process_commands.h"
 #include "cmd/profile/profile_commands.h"
 #include "cmd/profile/view_options.h"
@@ -114,7 +115,8 @@ static const mw_subcommand_t subcommands[] = {
 		.options =
 			{
 				{"output", 'o', MW_BOUND(TEXT, output), "FILE|DIR", NULL,
-				 "the file to write, or the directory"},
+				 "the file to write, or the directory, or a "
+				 "pattern: " MW_DUMP_PATTERN_HELP},
 				{"format", 0, MW_BOUND(CHOICE, format), "FORMAT",
 				 "proto|jemalloc|symbolized|gperftools|growth",
 				 "proto (profile.proto), jemalloc (heap_v2), symbolized (heap_v2 "
@@ -410,6 +412,12 @@ static const mw_subcommand_t subcommands[] = {
 				{"max-growth", 0, MW_BOUND(TEXT, max_growth), "BYTES", NULL,
 				 "at most this many bytes more in use than in the baseline, or a "
 				 "share of the baseline such as 5%"},
+				{"max-peak-growth", 0, MW_BOUND(TEXT, max_peak_growth), "BYTES",
+				 NULL,
+				 "at most this many bytes, or such a share, more at the peak than "
+				 "in the baseline: finds a cache that is empty at the end"},
+				{"max-alloc-growth", 0, MW_BOUND(TEXT, max_alloc_growth), "BYTES",
+				 NULL, "likewise of all bytes allocated, freed or not"},
 				{"leaks", 0, MW_BOUND(FLAG, leaks), NULL, NULL,
 				 "fail if any block is leaked, in a live process, or in a profile "
 				 "that 'run --leaks -o FILE' wrote"},

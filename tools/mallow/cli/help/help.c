@@ -101,6 +101,8 @@ static void print_options(FILE *out, const mw_subcommand_t *subcommand, bool is_
 	const mw_option_t *option;
 	fputs(is_all || subcommand->common == NULL ? "\nOptions:\n" : "\nCommon options:\n", out);
 	for (size_t i = 0; (option = mw_subcommand_option(subcommand, i)) != NULL; i++) {
+		if (!mw_option_is_shown(option))
+			continue;
 		bool is_shown =
 			is_all || subcommand->common == NULL || is_common(subcommand, option->name);
 		left_out += !is_shown;

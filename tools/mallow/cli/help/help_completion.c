@@ -83,10 +83,11 @@ static void print_choices(FILE *out, const char *choices) {
 static void print_bash_group(FILE *out, const group_t *group) {
 	fprintf(out, "\tcase $1 in\n\t%s)\n\t\toptions+=\"", group->names);
 	for (const mw_option_t *option = group->options; option->name; option++)
-		fprintf(out, "--%s%s ", option->name, option->value != NULL ? "=" : "");
+		if (mw_option_is_shown(option))
+			fprintf(out, "--%s%s ", option->name, option->value != NULL ? "=" : "");
 	fputs("\"\n\t\tcase $2 in\n", out);
 	for (const mw_option_t *option = group->options; option->name; option++) {
-		if (option->value == NULL)
+		if (option->value == NULL || !mw_option_is_shown(option))
 			continue;
 		if (option->letter != 0)
 			fprintf(out, "\t\t-%c | --%s) ", option->letter, option->name);
@@ -205,6 +206,8 @@ static void print_zsh_value(FILE *out, const mw_option_t *option) {
 static void print_zsh_group(FILE *out, const group_t *group) {
 	fprintf(out, "\tcase $words[1] in\n\t%s) specs+=(\n", group->names);
 	for (const mw_option_t *option = group->options; option->name; option++) {
+		if (!mw_option_is_shown(option))
+			continue;
 		const char *again = mw_option_kind(option) == MW_OPTION_LIST ? "*" : "";
 		fprintf(out, "\t\t'%s--%s%s[", again, option->name, option->value ? "=" : "");
 		print_quoted(out, option->help);
@@ -278,6 +281,8 @@ static void print_zsh(FILE *out) {
 
 static void print_fish_group(FILE *out, const group_t *group) {
 	for (const mw_option_t *option = group->options; option->name; option++) {
+		if (!mw_option_is_shown(option))
+			continue;
 		fprintf(out, "complete -c mallow -n '__fish_seen_subcommand_from %s' -l %s",
 			group->names, option->name);
 		if (option->letter != 0)

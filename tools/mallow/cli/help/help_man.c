@@ -143,7 +143,8 @@ void mw_help_print_man(FILE *out, const mw_subcommand_t *subcommand) {
 	fputs(".Sh OPTIONS\n.Bl -tag -width Ds\n", out);
 	const mw_option_t *option;
 	for (size_t i = 0; (option = mw_subcommand_option(subcommand, i)) != NULL; i++)
-		print_option(out, option);
+		if (mw_option_is_shown(option))
+			print_option(out, option);
 	static const mw_option_t help = {.name = "help", .letter = 'h', .help = "show the options"};
 	print_option(out, &help);
 	fputs(".El\n", out);

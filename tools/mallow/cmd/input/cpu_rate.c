@@ -7,13 +7,20 @@
 #include "cli/complain.h"
 #include "formats/state/state_file.h"
 
-static bool take(const mw_arguments_t *arguments, const char *option, const mw_number_value_t *rate,
-		 uint32_t *hz) {
+static bool take(const mw_arguments_t *arguments, const mw_number_value_t *former, uint32_t *hz) {
+	const mw_number_value_t *rate = &arguments->options.cpu_rate;
+	if (former != NULL && former->given) {
+		mw_complain("note: --rate %s is now called --cpu-rate %s; --rate means bytes",
+			    former->text, former->text);
+		if (!rate->given)
+			rate = former;
+	}
 	if (!rate->given)
 		return true;
 	if (rate->number > MW_CPU_HZ_MAX) {
-		mw_complain("%s: --%s does not take '%s'; allowed: 1 to %u samples per second",
-			    arguments->subcommand->name, option, rate->text, MW_CPU_HZ_MAX);
+		mw_complain("%s: --cpu-rate does not take '%s'; allowed: 1 to %u samples per "
+			    "second",
+			    arguments->subcommand->name, rate->text, MW_CPU_HZ_MAX);
 		return false;
 	}
 	*hz = (uint32_t)rate->number;
@@ -56,11 +63,11 @@ static uint32_t take_event(const mw_text_value_t *event) {
 	return MW_CPU_BY_TIMER;
 }
 
-bool mw_cpu_rate_take(const mw_arguments_t *arguments, const char *option,
-		      const mw_number_value_t *value, uint32_t *rate) {
+bool mw_cpu_rate_take(const mw_arguments_t *arguments, const mw_number_value_t *former,
+		      uint32_t *rate) {
 	uint32_t hz = *rate, event = take_event(&arguments->options.event);
 	bool is_wall = arguments->options.wall.given;
-	if (!take(arguments, option, value, &hz))
+	if (!take(arguments, former, &hz))
 		return false;
 	if (is_wall && event != MW_CPU_BY_TIMER) {
 		mw_complain("%s: --wall and --event do not go together",

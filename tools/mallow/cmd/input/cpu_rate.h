@@ -13,11 +13,21 @@
  * Go take them. */
 #define MW_CPU_DEFAULT_HZ 100u
 
-/* Changes *rate, which is as live.cpu_hz, if the option of this name and value, --wall or --event
- * is given.  Returns false after a message if the option is out of range, or if two of these do not
- * go together. */
-bool mw_cpu_rate_take(const mw_arguments_t *arguments, const char *option,
-		      const mw_number_value_t *value, uint32_t *rate);
+/* Rows of the option table: `prefix` begins the help.  On `run` --rate is the bytes between two
+ * samples of the heap, and so it has no other meaning anywhere; scripts may have its former one. */
+#define MW_CPU_RATE_OPTION(prefix)                                                                 \
+	{                                                                                          \
+		"cpu-rate", 0, MW_BOUND(COUNT, cpu_rate), "HZ", NULL,                              \
+			prefix "samples per second of each thread's CPU time (100)"                \
+	}
+#define MW_CPU_RATE_FORMER                                                                         \
+	{ "rate", 0, MW_BOUND_FORMER(COUNT, rate), "HZ", NULL, "former name of --cpu-rate" }
+
+/* Changes *rate, which is as live.cpu_hz, if --cpu-rate, --wall or --event is given. `former`: the
+ * value of the option's former name, or NULL. Returns false after a message if the option is out of
+ * range, or if two of these do not go together. */
+bool mw_cpu_rate_take(const mw_arguments_t *arguments, const mw_number_value_t *former,
+		      uint32_t *rate);
 
 /* Returns what the samples are of: "CPU time", "wall-clock time" or an event's name. */
 const char *mw_cpu_source(uint32_t rate);

@@ -11,6 +11,7 @@
 #include "cli/complain.h"
 #include "cli/print.h"
 #include "cmd/input/selected_processes.h"
+#include "cmd/process/dump_pattern.h"
 #include "cmd/process/process_commands.h"
 #include "live/control.h"
 #include "live/process/process.h"
@@ -21,17 +22,23 @@ typedef struct dump_job {
 	/* Directory for names that the command makes up; NULL = the current directory. */
 	const char *directory;
 	bool one_file; /* --output names the file itself */
+	/* --output is a pattern (dump_pattern.h), and this many dumps have names by it. */
+	bool is_pattern;
+	uint64_t *number;
 } dump_job_t;
 
 static const char *suffix_of(mw_format_t format) {
 	return format == MW_FORMAT_PROTO ? ".pb.gz" : ".heap";
 }
 
+static unsigned pid_of(const mw_target_t *target, const mw_profile_t *profile) {
+	return target->is_state ? (unsigned)target->pid : profile->origin.pid;
+}
+
 static char *own_name(const dump_job_t *job, const mw_target_t *target, const mw_profile_t *profile,
 		      mw_format_t format) {
-	unsigned pid = target->is_state ? (unsigned)target->pid : profile->origin.pid;
 	return mw_profile_path(job->directory, mw_profile_string(profile, profile->origin.program),
-			       pid, mw_now_ns(), suffix_of(format));
+			       pid_of(target, profile), mw_now_ns(), suffix_of(format));
 }
 
 /* Notes modules whose functions have no names, because a file for another machine should contain
@@ -67,8 +74,13 @@ static int dump_target(const mw_target_t *target, const void *context, mw_error_
 	if (mw_load(target, symbols ? MW_LOAD_SYMBOLS_NOTES : MW_LOAD_NO_SYMBOLS,
 		    labels ? MW_LOAD_SPLIT : MW_LOAD_STACKS, &profile, error) != 0)
 		return -1;
-	char *name = path ? NULL : own_name(job, target, profile, format);
-	path = path ? path : name;
+	char *name = NULL;
+	if (job->is_pattern)
+		name = mw_dump_pattern_expand(path, profile, pid_of(target, profile),
+					      ++*job->number);
+	else if (path == NULL)
+		name = own_name(job, target, profile, format);
+	path = name ? name : path;
 	int result = mw_write_profile(profile, path, format, MW_GZIP_BY_NAME, error);
 	if (result == 0 && strcmp(path, "-") != 0)
 		mw_complain("profile written: %s", path);
@@ -115,9 +127,11 @@ static void pause_seconds(double seconds) {
 
 /* Decides where files go.  False: a message was printed. */
 static bool choose_place(const mw_arguments_t *arguments, bool repeated, dump_job_t *job) {
+	static uint64_t number;
 	const char *output = arguments->options.output.text;
+	bool several = mw_selects_several(arguments);
 	struct stat info;
-	*job = (dump_job_t){.arguments = arguments};
+	*job = (dump_job_t){.arguments = arguments, .number = &number};
 	if (!output)
 		return true;
 	if (stat(output, &info) == 0 && S_ISDIR(info.st_mode)) {
@@ -125,10 +139,14 @@ static bool choose_place(const mw_arguments_t *arguments, bool repeated, dump_jo
 		return true;
 	}
 	job->one_file = true;
-	if (!repeated && !mw_selects_several(arguments))
+	job->is_pattern = mw_dump_pattern_is(output);
+	if (!mw_dump_pattern_check("dump", output))
+		return false;
+	if ((!repeated || mw_dump_pattern_splits_times(output)) &&
+	    (!several || mw_dump_pattern_splits_processes(output)))
 		return true;
-	mw_complain("dump: --output %s is not a directory; several dumps need a directory, or no "
-		    "--output",
+	mw_complain("dump: --output %s is not a directory; several dumps need a directory, a "
+		    "pattern with %%p or %%n (processes) and %%t or %%n (times), or no --output",
 		    output);
 	return false;
 }

@@ -17,6 +17,7 @@
 #include "cli/complain.h"
 #include "cli/print.h"
 #include "cmd/input/selected_processes.h"
+#include "cmd/process/dump_pattern.h"
 #include "formats/file/open_state_file.h"
 #include "live/control.h"
 #include "live/process/process.h"
@@ -134,12 +135,14 @@ static void wait_seconds(session_t *session, double seconds) {
 	sigaction(SIGHUP, &hangup, NULL);
 }
 
-/* Makes a name for the file in a directory, or without --output in the current directory. */
+/* Makes a name for the file by a pattern, in a directory, or without --output in the current
+ * directory. */
 static char *choose_path(const char *output, int pid, const mw_profile_t *profile) {
+	static uint64_t number;
 	struct stat info;
 	bool directory = output && stat(output, &info) == 0 && S_ISDIR(info.st_mode);
 	if (output && !directory)
-		return mw_xstrdup(output);
+		return mw_dump_pattern_expand(output, profile, (unsigned)pid, ++number);
 	return mw_profile_path(directory ? output : NULL,
 			       mw_profile_string(profile, profile->origin.program), (unsigned)pid,
 			       mw_now_ns(), ".pb.gz");
@@ -251,10 +254,13 @@ int mw_session(const mw_arguments_t *arguments) {
 	session_t session = {.wait_seconds = wait->given ? wait->seconds : MW_REQUEST_WAIT_SECONDS};
 	session_t *context = &session;
 	struct stat info;
-	if (output && mw_selects_several(arguments) &&
-	    (stat(output, &info) != 0 || !S_ISDIR(info.st_mode))) {
+	bool is_directory = output && stat(output, &info) == 0 && S_ISDIR(info.st_mode);
+	if (!is_directory && !mw_dump_pattern_check("start", output))
+		return MW_EXIT_TROUBLE;
+	if (output && mw_selects_several(arguments) && !is_directory &&
+	    !mw_dump_pattern_splits_processes(output)) {
 		mw_complain("start: --output %s is not a directory; several processes need a "
-			    "directory, or no --output",
+			    "directory, a pattern with %%p or %%n, or no --output",
 			    output);
 		return MW_EXIT_TROUBLE;
 	}

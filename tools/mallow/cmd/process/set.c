@@ -117,6 +117,26 @@ static void warn_of_signal(const mw_target_t *target, const mw_request_t *reques
 			    target->pid, (unsigned)number, target->pid, mw_setting_name(setting));
 }
 
+/* These compare what samples estimate. */
+static bool needs_samples(mw_setting_t setting) {
+	return setting == MW_SETTING_prof_interval || setting == MW_SETTING_dump_freed ||
+	       setting == MW_SETTING_dump_peak || setting == MW_SETTING_dump_peak_percent ||
+	       setting == MW_SETTING_dump_live;
+}
+
+/* Names the settings that have no effect while sampling is off. */
+static void warn_of_no_samples(const mw_target_t *target, const mw_request_t *request,
+			       const mw_reply_t *reply) {
+	if (reply->was_active || reply->has_heap_lease)
+		return;
+	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
+		if (request->settings_mask & (uint64_t)1 << i && request->settings[i] != 0 &&
+		    needs_samples((mw_setting_t)i))
+			mw_complain("note: pid %d: sampling is off, and %s counts samples: no dump "
+				    "is written before 'mallow start %d'",
+				    target->pid, mw_setting_name((mw_setting_t)i), target->pid);
+}
+
 static void say_settings(const mw_target_t *target, const mw_request_t *request,
 			 const mw_reply_t *reply) {
 	char end[MW_PENDING_BYTES + 2] = "", pending[MW_PENDING_BYTES];
@@ -138,6 +158,7 @@ static void say_settings(const mw_target_t *target, const mw_request_t *request,
 	}
 	warn_of_signal(target, request, reply, MW_SETTING_dump_signal);
 	warn_of_signal(target, request, reply, MW_SETTING_leak_signal);
+	warn_of_no_samples(target, request, reply);
 	char name[MW_STATE_DUMP_NAME_BYTES], was[MW_STATE_DUMP_NAME_BYTES];
 	if (request->dump_name)
 		printf("pid %d: dump_name = %s (was %s)%s\n", target->pid,

@@ -180,7 +180,7 @@ static int start_cpu(const mw_arguments_t *arguments) {
 				    others[i]);
 			return MW_EXIT_TROUBLE;
 		}
-	if (!mw_cpu_rate_take(arguments, "rate", &arguments->options.rate, &hz))
+	if (!mw_cpu_rate_take(arguments, &arguments->options.rate, &hz))
 		return MW_EXIT_TROUBLE;
 	return request_cpu(arguments, hz);
 }
@@ -188,9 +188,9 @@ static int start_cpu(const mw_arguments_t *arguments) {
 int mw_cmd_start(const mw_arguments_t *arguments) {
 	if (arguments->options.cpu.given)
 		return start_cpu(arguments);
-	if (arguments->options.rate.given) {
-		mw_complain("start: --rate is that of CPU samples, with --cpu; 'mallow set PID "
-			    "rate=BYTES' changes the heap's");
+	if (arguments->options.rate.given || arguments->options.cpu_rate.given) {
+		mw_complain("start: --cpu-rate goes with --cpu; 'mallow set PID rate=BYTES' "
+			    "changes the heap's rate");
 		return MW_EXIT_TROUBLE;
 	}
 	if (arguments->options.wall.given) {

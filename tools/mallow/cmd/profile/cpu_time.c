@@ -30,6 +30,9 @@
 /* How often the progress line changes, and whether the process still runs is looked at. */
 #define STEP_NS 100000000
 
+/* A program that is on a CPU for a smaller share of the time mostly waits. */
+#define WAITING_SHARE 0.1
+
 typedef struct cpu_job {
 	const mw_arguments_t *arguments;
 	double seconds, wait_seconds;
@@ -140,6 +143,20 @@ static int show_memory_cost(const mw_target_t *target, const cpu_job_t *job, int
 	return 0;
 }
 
+/* Of a program that waits, samples of CPU time show little: this says how to see the rest. */
+static void say_waiting(const mw_target_t *target, const cpu_job_t *job,
+			const mw_profile_t *profile, double seconds) {
+	int type = mw_profile_find_type(profile, "cpu");
+	if (type < 0 || seconds <= 0 || mw_cpu_is_wall(job->rate) ||
+	    mw_cpu_event(job->rate) != MW_CPU_BY_TIMER)
+		return;
+	double share = (double)mw_profile_total(profile, (size_t)type) / 1e9 / seconds;
+	if (share < WAITING_SHARE)
+		mw_complain("note: pid %d was on a CPU %.2g %% of the time; 'mallow cpu --wall %d' "
+			    "shows what it waits for",
+			    target->pid, share * 100, target->pid);
+}
+
 static int show(const mw_target_t *target, const cpu_job_t *job, const mw_snapshot_t *after,
 		const samples_t *samples, double seconds, mw_error_t *error) {
 	mw_profile_t *profile = mw_profile_of_cpu(after);
@@ -156,6 +173,7 @@ static int show(const mw_target_t *target, const cpu_job_t *job, const mw_snapsh
 		mw_complain("pid %d: no %s%s was sampled in %.3g s", target->pid,
 			    mw_cpu_source(job->rate),
 			    mw_cpu_event(job->rate) != MW_CPU_BY_TIMER ? " event" : "", seconds);
+	say_waiting(target, job, profile, seconds);
 	/* A file is written all the same: who asked for one reads it. */
 	if (profile->sample_count > 0 || job->has_file)
 		result = mw_view_show(job->arguments, profile, profile->sample_count, error);
@@ -291,7 +309,7 @@ int mw_cmd_cpu(const mw_arguments_t *arguments) {
 		.rate = MW_CPU_DEFAULT_HZ,
 		.is_cost = arguments->options.memory_cost.given,
 	};
-	if (!mw_cpu_rate_take(arguments, "rate", &arguments->options.rate, &job.rate))
+	if (!mw_cpu_rate_take(arguments, &arguments->options.rate, &job.rate))
 		return MW_EXIT_TROUBLE;
 	if (!is_cost_alone(arguments))
 		return MW_EXIT_TROUBLE;

@@ -167,27 +167,26 @@ static bool knows_threads(const mw_profile_t *p, size_t type, char *types, size_
 	return *types == '\0' || is_word;
 }
 
-void mw_view_note_thread(const mw_arguments_t *arguments, const mw_profile_t *p, size_t type) {
-	char others[512], shown[sizeof(others)], wanted[64];
+int mw_view_check_thread(const mw_arguments_t *arguments, const mw_profile_t *p, size_t type,
+			 mw_error_t *error) {
+	char others[300], wanted[64];
 	const char *thread = arguments->options.thread.text;
-	if (thread != NULL && !arguments->is_jeprof &&
-	    !knows_threads(p, type, others, sizeof(others))) {
-		mw_complain("note: %s is not stored by thread; these are: %s",
-			    mw_profile_string(p, p->types[type].type),
-			    mw_show_text(others, shown, sizeof(shown)));
-		return;
-	}
-	if (thread == NULL || arguments->is_jeprof || p->sample_count == 0 ||
-	    mw_selection_knows_thread(p, thread, others, sizeof(others)))
-		return;
+	/* In jeprof a thread without samples is an empty profile. */
+	if (thread == NULL || arguments->is_jeprof || p->sample_count == 0)
+		return 0;
+	if (!knows_threads(p, type, others, sizeof(others)))
+		return mw_error_set(error, "--thread: %s is not stored by thread; these are: %s",
+				    mw_profile_string(p, p->types[type].type), others);
+	if (mw_selection_knows_thread(p, thread, others, sizeof(others)))
+		return 0;
 	mw_show_text(thread, wanted, sizeof(wanted));
 	if (*others == '\0')
-		mw_complain("note: no sample belongs to a thread '%s': this profile does not store "
-			    "threads",
-			    wanted);
-	else
-		mw_complain("note: no sample belongs to a thread '%s'; the threads are: %s", wanted,
-			    mw_show_text(others, shown, sizeof(shown)));
+		return mw_error_set(error,
+				    "no sample belongs to a thread '%s': this profile does not "
+				    "store threads",
+				    wanted);
+	return mw_error_set(error, "no sample belongs to a thread '%s'; the threads are: %s",
+			    wanted, others);
 }
 
 static int64_t divided(int64_t sum, int64_t divisor) {
@@ -236,7 +235,8 @@ static int select_and_sum(const request_t *r, mw_profile_t *p, size_t base_first
 	if (r->view->type == NULL)
 		mw_view_choose_type(r->arguments, p, mw_view_request_has(r, MW_VIEW_LABELS),
 				    &v->type);
-	mw_view_note_thread(r->arguments, p, v->type);
+	if (mw_view_check_thread(r->arguments, p, v->type, error) != 0)
+		return -1;
 	/* In jeprof a thread's profile is a profile of its own. */
 	if (r->arguments->is_jeprof && selection.thread != NULL) {
 		const mw_selection_t thread = {.thread = selection.thread};

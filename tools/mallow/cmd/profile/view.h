@@ -32,7 +32,9 @@ void mw_view_release(mw_view_t *view);
  * `by_sample`: the view needs what the peak does not have: labels, or numbers of samples. */
 void mw_view_choose_type(const mw_arguments_t *arguments, const mw_profile_t *profile,
 			 bool by_sample, size_t *type);
-/* Prints a note on stderr if the profile has no samples of the thread that --thread names. */
-void mw_view_note_thread(const mw_arguments_t *arguments, const mw_profile_t *profile, size_t type);
+/* Returns -1 with an error that lists the threads if the profile has no samples of the thread that
+ * --thread names. */
+int mw_view_check_thread(const mw_arguments_t *arguments, const mw_profile_t *profile, size_t type,
+			 mw_error_t *error);
 
 #endif

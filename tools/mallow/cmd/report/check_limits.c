@@ -23,7 +23,8 @@
 
 typedef struct job {
 	const mw_arguments_t *arguments;
-	mw_profile_t *peak, *live, *base, *growth; /* as in mw_limit_profiles_t */
+	/* as in mw_limit_profiles_t */
+	mw_profile_t *whole, *live, *whole_base, *live_base, *whole_growth, *live_growth;
 	char *name;
 	mw_suppressions_t suppressions;
 	mw_check_t check;
@@ -64,7 +65,7 @@ static int load_leaks(job_t *job, mw_error_t *error) {
 	int result = 0;
 	if (!target.is_state)
 		result = load(job, (const char *const *)arguments->operands,
-			      arguments->operand_count, &job->peak, error);
+			      arguments->operand_count, &job->whole, error);
 	else if (arguments->operand_count > 1)
 		result = mw_error_set(error, "check: --leaks takes one process at a time");
 	else if (target.alive)
@@ -74,12 +75,12 @@ static int load_leaks(job_t *job, mw_error_t *error) {
 	if (result == 0 && snapshot != NULL) {
 		const mw_state_leak_check_t *check = &snapshot->leak_check;
 		job->leaked_bytes = (int64_t)(check->direct_bytes + check->indirect_bytes);
-		job->peak = mw_profile_of_leaks(snapshot, NULL);
-		mw_load_names(&target, NULL, MW_LOAD_SYMBOLS, job->peak);
-		result = select_from(job, job->peak, error);
-		mw_profile_forget_labels(job->peak);
-		mw_profile_combine(job->peak);
-	} else if (result == 0 && mw_profile_find_type(job->peak, "below_space") < 0) {
+		job->whole = mw_profile_of_leaks(snapshot, NULL);
+		mw_load_names(&target, NULL, MW_LOAD_SYMBOLS, job->whole);
+		result = select_from(job, job->whole, error);
+		mw_profile_forget_labels(job->whole);
+		mw_profile_combine(job->whole);
+	} else if (result == 0 && mw_profile_find_type(job->whole, "below_space") < 0) {
 		result = mw_error_set(error,
 				      "%s: is no profile of leaks; give a process, or a file that "
 				      "'mallow run --leaks -o FILE' wrote",
@@ -95,21 +96,30 @@ static void leave_out_known(const job_t *job, mw_profile_t *p, mw_known_t *known
 		*count = mw_known_leave_out(p, known);
 }
 
+static int subtract(const mw_profile_t *profile, mw_profile_t *base, mw_profile_t **out,
+		    mw_error_t *error) {
+	*out = mw_profile_copy(profile);
+	if (mw_profile_keep_types_of(*out, base) == 0)
+		return mw_error_set(error, "the baseline has no sample type in common with the "
+					   "profile; give a heap profile");
+	mw_profile_subtract(*out, base);
+	mw_profile_combine(*out);
+	return 0;
+}
+
 static int load_growth(job_t *job, mw_error_t *error) {
 	const mw_list_value_t *names = &job->arguments->options.baseline;
 	mw_known_t known[MW_KNOWN_MAX];
 	size_t known_count;
-	if (load(job, names->texts, names->text_count, &job->base, error) != 0)
+	if (load(job, names->texts, names->text_count, &job->whole_base, error) != 0)
 		return -1;
-	mw_suppress(&job->suppressions, job->base, false);
-	leave_out_known(job, job->base, known, &known_count);
-	job->growth = mw_profile_copy(job->live);
-	if (mw_profile_keep_types_of(job->growth, job->base) == 0)
-		return mw_error_set(error, "the baseline has no sample type in common with the "
-					   "profile; give a heap profile");
-	mw_profile_subtract(job->growth, job->base);
-	mw_profile_combine(job->growth);
-	return 0;
+	mw_suppress(&job->suppressions, job->whole_base, false);
+	job->live_base = mw_profile_copy(job->whole_base);
+	leave_out_known(job, job->live_base, known, &known_count);
+	return subtract(job->whole, job->whole_base, &job->whole_growth, error) == 0 &&
+			       subtract(job->live, job->live_base, &job->live_growth, error) == 0
+		       ? 0
+		       : -1;
 }
 
 static int load_all(job_t *job, mw_error_t *error) {
@@ -120,28 +130,29 @@ static int load_all(job_t *job, mw_error_t *error) {
 	bool is_leaks = job->arguments->options.leaks.given;
 	if (is_leaks ? load_leaks(job, error) != 0
 		     : load(job, (const char *const *)job->arguments->operands,
-			    job->arguments->operand_count, &job->peak, error) != 0)
+			    job->arguments->operand_count, &job->whole, error) != 0)
 		return -1;
-	job->has_samples = job->peak->sample_count > 0;
+	job->has_samples = job->whole->sample_count > 0;
 	/* A mistyped pattern would leave no samples and pass every limit. */
-	if (job->peak->sample_count == 0 && mw_selection_options_given(job->arguments))
+	if (job->whole->sample_count == 0 && mw_selection_options_given(job->arguments))
 		mw_complain("note: the options select no stack of the profile");
-	mw_suppress(&job->suppressions, job->peak, true);
+	mw_suppress(&job->suppressions, job->whole, true);
 	/* Memory that libraries keep on purpose is no leak, but it is a part of the peak. */
-	job->live = mw_profile_copy(job->peak);
+	job->live = mw_profile_copy(job->whole);
 	if (!is_leaks)
 		leave_out_known(job, job->live, job->check.known, &job->check.known_count);
 	return job->arguments->options.baseline.given ? load_growth(job, error) : 0;
 }
 
-/* Reads the limit in bytes if it is set. */
-static int parse_limit(const job_t *job, mw_limit_kind_t kind, int64_t *bytes, mw_error_t *error) {
+/* Reads the limit in bytes. */
+static int parse_limit(const job_t *job, mw_limit_kind_t kind, const mw_limit_profiles_t *profiles,
+		       int64_t *bytes, mw_error_t *error) {
 	double percent = -1;
 	if (kind == MW_LIMIT_LEAKS) {
 		*bytes = 0;
 		return 0;
 	}
-	bool is_growth = kind == MW_LIMIT_GROWTH;
+	bool is_growth = mw_limit_is_growth(kind);
 	const char *name = mw_limit_name(kind), *text = mw_argument(job->arguments, name)->text;
 	if (!mw_limit_parse(text, bytes, is_growth ? &percent : NULL))
 		return mw_error_set(error,
@@ -149,18 +160,19 @@ static int parse_limit(const job_t *job, mw_limit_kind_t kind, int64_t *bytes, m
 				    "0, 512K or 200M%s",
 				    name, text, is_growth ? ", or a share such as 5%" : "");
 	if (percent >= 0)
-		*bytes = (int64_t)((double)mw_limit_live_bytes(job->base) * percent / 100);
+		*bytes = (int64_t)((double)mw_limit_baseline(kind, profiles) * percent / 100);
 	return 0;
 }
 
 static int check_limits(job_t *job, mw_error_t *error) {
 	mw_check_t *c = &job->check;
-	const mw_limit_profiles_t profiles = {job->peak, job->live, job->base, job->growth};
+	const mw_limit_profiles_t profiles = {job->whole,     job->live,         job->whole_base,
+					      job->live_base, job->whole_growth, job->live_growth};
 	for (mw_limit_kind_t kind = 0; kind < MW_LIMIT_KINDS; kind++) {
 		int64_t allowed;
 		if (!mw_argument(job->arguments, mw_limit_name(kind))->given)
 			continue;
-		if (parse_limit(job, kind, &allowed, error) != 0 ||
+		if (parse_limit(job, kind, &profiles, &allowed, error) != 0 ||
 		    mw_limit_check(kind, &profiles, allowed, &c->findings[c->count], error) != 0)
 			return -1;
 		/* No leak is sampled, and their sum is known all the same. */
@@ -217,17 +229,22 @@ static void release(job_t *job) {
 		mw_stacks_release(&job->check.findings[i].stacks);
 	mw_suppressions_release(&job->suppressions);
 	free(job->name);
-	mw_profile_free(job->peak);
+	mw_profile_free(job->whole);
 	mw_profile_free(job->live);
-	mw_profile_free(job->base);
-	mw_profile_free(job->growth);
+	mw_profile_free(job->whole_base);
+	mw_profile_free(job->live_base);
+	mw_profile_free(job->whole_growth);
+	mw_profile_free(job->live_growth);
 }
 
 static bool options_make_sense(const job_t *job) {
-	bool growth = job->arguments->options.max_growth.given;
+	bool growth = false;
+	for (mw_limit_kind_t kind = 0; kind < MW_LIMIT_KINDS; kind++)
+		growth |= mw_limit_is_growth(kind) &&
+			  mw_argument(job->arguments, mw_limit_name(kind))->given;
 	if (growth != job->arguments->options.baseline.given) {
-		mw_complain("check: --max-growth needs --baseline, and --baseline needs "
-			    "--max-growth; give both");
+		mw_complain("check: --baseline and --max-growth, --max-peak-growth or "
+			    "--max-alloc-growth need each other; give both");
 		return false;
 	}
 	bool others = growth || job->arguments->options.max_peak.given ||
@@ -239,7 +256,8 @@ static bool options_make_sense(const job_t *job) {
 	}
 	if (others || job->arguments->options.leaks.given)
 		return true;
-	mw_complain("check: no limit given; give --max-live, --max-peak, --max-growth or --leaks");
+	mw_complain("check: no limit given; give --max-live, --max-peak, --max-growth, "
+		    "--max-peak-growth, --max-alloc-growth or --leaks");
 	return false;
 }
 

@@ -31,12 +31,16 @@ static size_t shown_stacks(const mw_check_t *c, const mw_finding_t *f) {
 
 /* Prints "12.3 MiB in use, 0 B allowed". */
 static void print_sentence(FILE *out, const mw_finding_t *f) {
-	static const char *const what[MW_LIMIT_KINDS] = {
-		"at the peak", "in use", "more in use than in the baseline", "leaked"};
+	static const char *const what[MW_LIMIT_KINDS] = {"at the peak",
+							 "in use",
+							 "more in use than in the baseline",
+							 "more at the peak than in the baseline",
+							 "more allocated than in the baseline",
+							 "leaked"};
 	char a[MW_SHOW_BYTES], b[MW_SHOW_BYTES], c[MW_SHOW_BYTES];
 	fprintf(out, "%s: %s %s", mw_limit_name(f->kind),
 		mw_format_bytes(f->measured, a, sizeof(a)), what[f->kind]);
-	if (f->kind == MW_LIMIT_GROWTH)
+	if (mw_limit_is_growth(f->kind))
 		fprintf(out, " (%s)", mw_format_bytes(f->baseline, c, sizeof(c)));
 	fprintf(out, ", %s allowed", mw_format_bytes(f->allowed, b, sizeof(b)));
 	if (f->low != f->high)
@@ -155,7 +159,7 @@ static json_t *finding_json(const mw_check_t *c, size_t number) {
 				  (json_int_t)f->measured, "allowed", (json_int_t)f->allowed,
 				  "interval", (json_int_t)f->low, (json_int_t)f->high,
 				  "stack_count", (json_int_t)f->stacks.count, "stacks", stacks);
-	if (f->kind == MW_LIMIT_GROWTH)
+	if (mw_limit_is_growth(f->kind))
 		json_object_set_new(value, "baseline", json_integer(f->baseline));
 	return value;
 }

@@ -32,8 +32,8 @@ static int print_profile(const mw_arguments_t *arguments, const mw_report_option
 		return -1;
 	mw_view_choose_type(arguments, profile, options.intervals, &type);
 	options.sample_type = mw_profile_string(profile, profile->types[type].type);
-	mw_view_note_thread(arguments, profile, type);
-	if (mw_selection_apply(profile, &selection, error) != 0)
+	if (mw_view_check_thread(arguments, profile, type, error) != 0 ||
+	    mw_selection_apply(profile, &selection, error) != 0)
 		return -1;
 	if (arguments->options.json.given)
 		return mw_report_json(profile, &options, error);

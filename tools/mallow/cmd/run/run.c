@@ -225,7 +225,7 @@ int mw_cmd_run(const mw_arguments_t *arguments) {
 		return MW_EXIT_TROUBLE;
 	}
 	uint32_t cpu_hz = arguments->options.cpu.given ? MW_CPU_DEFAULT_HZ : 0;
-	if (!mw_cpu_rate_take(arguments, "cpu-rate", &arguments->options.cpu_rate, &cpu_hz))
+	if (!mw_cpu_rate_take(arguments, NULL, &cpu_hz))
 		return MW_EXIT_TROUBLE;
 	children.is_cpu = cpu_hz > 0;
 	if (children.is_cpu)
