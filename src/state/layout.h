@@ -133,6 +133,7 @@ typedef struct mw_state_control {
 	_Atomic uint32_t cpu_beats;
 	_Atomic uint32_t lease_active; /* 1: the heap is sampled whatever want_active is; 0: none */
 	_Atomic uint32_t heap_beats;
+	_Atomic uint32_t want_trims; /* differs from live.trims_done: give free memory back */
 } mw_state_control_t;
 
 #define MW_STATE_MEAN_BYTES_MAX ((uint64_t)1 << 40)
@@ -143,12 +144,10 @@ enum {
 	MW_STATE_FILE_FULL =
 		1u << 1, /* the file system refused blocks: the file holds a part of the profile */
 	MW_STATE_STACKS_FULL = 1u << 2, /* the stack table is full: new stacks count as "unknown" */
-	MW_STATE_FRAMES_FULL =
-		1u
-		<< 3, /* the frame or node table is full: new stacks keep their leaf frame only */
-	MW_STATE_RECORDS_FULL =
-		1u
-		<< 4, /* the record table is full: some samples count as allocated, not as live */
+	/* the frame or node table is full: new stacks keep their leaf frame only */
+	MW_STATE_FRAMES_FULL = 1u << 3,
+	/* the record table is full: some samples count as allocated, not as live */
+	MW_STATE_RECORDS_FULL = 1u << 4,
 	MW_STATE_MODULES_FULL = 1u << 5,
 	MW_STATE_QUIT = 1u << 6, /* the process called _exit(2) */
 	/* At least one thread reached the limit on the cost of samples: see live.doublings. */
@@ -235,8 +234,7 @@ typedef struct mw_state_live {
 	 * in total, excluding the current period without sampling; mw_state_off_ns() includes
 	 * it. */
 	_Atomic uint64_t counted_since_ns; /* CLOCK_REALTIME */
-	_Atomic uint64_t off_ns;
-	_Atomic uint64_t stops;
+	_Atomic uint64_t off_ns, stops;
 	/* CPU samples (MW_SECTION_CPU). cpu_hz: see cpu_source.h; 0: off. cpu_changed_ns:
 	 * CLOCK_REALTIME when cpu_hz last changed between 0 and another value; 0: never. */
 	_Atomic uint32_t cpu_hz;
@@ -262,6 +260,9 @@ typedef struct mw_state_live {
 	_Atomic uint32_t cpu_lease_hz, heap_lease;
 	/* What cpu_hz and active are when no lease holds. */
 	_Atomic uint32_t standing_cpu_hz, standing_active;
+	/* Bytes given back to the kernel for the last control.want_trims; before trims_done. */
+	_Atomic uint64_t trimmed_bytes;
+	_Atomic uint32_t trims_done;
 	char dump_name[MW_STATE_DUMP_NAME_BYTES]; /* pattern of dump names */
 	/* Path of the newest dump. A longer path is stored as MW_STATE_PATH_CUT and the path's
 	 * end. */
@@ -519,7 +520,7 @@ typedef struct mw_state_chunk {
 
 _Static_assert(sizeof(mw_state_section_t) == 32, "file format");
 _Static_assert(sizeof(mw_state_header_t) <= MW_STATE_PAGE_BYTES, "file format");
-_Static_assert(sizeof(mw_state_control_t) == 568, "file format");
+_Static_assert(sizeof(mw_state_control_t) == 576, "file format");
 _Static_assert((int)MW_SETTING_COUNT <= (int)MW_SETTING_CAPACITY, "file format");
 _Static_assert(sizeof(mw_state_live_t) <= MW_STATE_PAGE_BYTES, "file format");
 _Static_assert(sizeof(mw_state_module_t) == 512, "file format");

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "heap/memory/chunk.h"
 #include "heap/memory/limit.h"
 #include "heap/sample/hooks.h"
 #include "prof/control/control.h"
@@ -24,6 +25,19 @@ static size_t fake_soft_bytes, fake_hard_bytes;
 void mw_limit_set(size_t soft_bytes, size_t hard_bytes) {
 	fake_soft_bytes = soft_bytes;
 	fake_hard_bytes = hard_bytes;
+}
+
+static size_t fake_free_bytes; /* that a trim gives back */
+
+size_t mw_chunk_purge(bool all) {
+	size_t bytes = all ? fake_free_bytes : 0;
+	fake_free_bytes -= bytes;
+	return bytes;
+}
+
+size_t mw_huge_purge(bool all) {
+	(void)all;
+	return 0;
 }
 
 void mw_heap_want_background(void) {

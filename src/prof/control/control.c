@@ -278,6 +278,8 @@ static void follow_requests(void *unused) {
 			else
 				mw_requests_follow(words, sequence);
 			mw_requests_plan_check(mw_os_monotonic_coarse_ns());
+			if (!is_refused)
+				mw_requests_follow_trims(words);
 			tick_now();
 			if (!is_refused) {
 				mw_requests_follow_dumps(words);

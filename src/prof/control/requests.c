@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "heap/memory/chunk.h"
+#include "heap/memory/limit.h"
 #include "os/lock/lock.h"
 #include "os/time/clock.h"
 #include "prof/control/control.h"
@@ -50,6 +52,7 @@ void mw_requests_offer(uint64_t mean_bytes) {
 	words->want_cpu_hz = standing.cpu_rate;
 	words->want_dumps = dumps_requested = live->dumps_done;
 	words->want_leak_checks = leak_checks_requested = 0;
+	words->want_trims = live->trims_done;
 	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
 		words->want_settings[i] = mw_triggers_value((mw_setting_t)i);
 	memcpy(words->want_dump_name, mw_triggers_name(), MW_STATE_DUMP_NAME_BYTES);
@@ -293,4 +296,15 @@ void mw_requests_follow_leaks(const mw_state_control_t *words, uint32_t sequence
 		mw_requests_reject(sequence, MW_REJECT_VALUE, options);
 	else
 		mw_control_leaks_order(number, options);
+}
+
+/* The thread may be in the middle of a refill, or be had to answer by a tool: the heaps of threads,
+ * this one's included, and arenas with functions of the program are left alone. */
+void mw_requests_follow_trims(const mw_state_control_t *words) {
+	uint32_t trims = atomic_load_explicit(&words->want_trims, memory_order_relaxed);
+	if (trims == mw_store_live()->trims_done)
+		return;
+	size_t bytes = mw_huge_purge(true) + mw_chunk_purge(true);
+	mw_both_set64(mw_store_live_both(), MW_LIVE(trimmed_bytes), bytes);
+	mw_both_set32(mw_store_live_both(), MW_LIVE(trims_done), trims);
 }

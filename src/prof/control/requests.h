@@ -25,6 +25,8 @@ void mw_requests_follow(mw_state_control_t *words, uint32_t sequence);
 void mw_requests_follow_dumps(const mw_state_control_t *words);
 /* Orders the leak check that a tool requests. */
 void mw_requests_follow_leaks(const mw_state_control_t *words, uint32_t sequence);
+/* Gives free memory back to the kernel if a tool asks for that. */
+void mw_requests_follow_trims(const mw_state_control_t *words);
 /* Returns the rate of CPU samples that is asked for now, as live.cpu_hz: that of the lease, else
  * the standing one. A lease whose time is over ends. Async-signal-safe, needs no lock. */
 uint32_t mw_requests_cpu_rate(void);

@@ -243,7 +243,7 @@ static uint32_t dumps_under_way(const control_page_t *page) {
 static bool is_order(mw_request_kind_t kind) {
 	return kind == MW_REQUEST_RESET || kind == MW_REQUEST_DUMP || kind == MW_REQUEST_WALK ||
 	       kind == MW_REQUEST_LEAK_CHECK || kind == MW_REQUEST_LEASE ||
-	       kind == MW_REQUEST_LEASE_END;
+	       kind == MW_REQUEST_LEASE_END || kind == MW_REQUEST_TRIM;
 }
 
 static void order_leak_check(mw_state_control_t *control, const mw_request_t *request,
@@ -281,6 +281,7 @@ static uint32_t write_request(control_page_t *page, const mw_request_t *request,
 	case MW_REQUEST_DUMP:
 	case MW_REQUEST_WALK:
 	case MW_REQUEST_LEAK_CHECK:
+	case MW_REQUEST_TRIM:
 	case MW_REQUEST_LEASE:
 	case MW_REQUEST_LEASE_END:
 		break;
@@ -292,6 +293,9 @@ static uint32_t write_request(control_page_t *page, const mw_request_t *request,
 	mw_state_control_t *control = page->control;
 	if (request->kind == MW_REQUEST_LEAK_CHECK)
 		order_leak_check(control, request, out);
+	uint32_t trims = page->live->trims_done + (request->kind == MW_REQUEST_TRIM);
+	if (request->kind == MW_REQUEST_TRIM || !out->was_pending)
+		atomic_store_explicit(&control->want_trims, trims, memory_order_relaxed);
 	write_settings(control, request, out);
 	uint32_t dumps =
 		page->live->dumps_done + dumps_under_way(page) + (request->kind == MW_REQUEST_DUMP);
@@ -491,6 +495,7 @@ static MW_NOINLINE int exchange(control_page_t *page, const mw_request_t *reques
 		return say_rejected(page, request, rejected, error);
 	out->outcome = MW_OUTCOME_DONE;
 	out->cpu_error = page->live->cpu_error;
+	out->trimmed_bytes = page->live->trimmed_bytes;
 	if (request->kind == MW_REQUEST_CPU && page->live->standing_cpu_hz != request->cpu_hz)
 		return cpu_refused(page, error);
 	if (request->kind == MW_REQUEST_LEASE && !mw_lease_is_followed(page, request->lease))

@@ -26,6 +26,7 @@ typedef enum mw_request_kind {
 	MW_REQUEST_WALK,
 	MW_REQUEST_CPU,        /* the rate of CPU samples; 0 stops them */
 	MW_REQUEST_LEAK_CHECK, /* begins a leak check, whose result is in the state file later */
+	MW_REQUEST_TRIM,       /* the process gives free memory back to the kernel */
 	MW_REQUEST_LEASE,      /* for live/sampling_lease.c: begins, or begins again, and ends */
 	MW_REQUEST_LEASE_END,
 } mw_request_kind_t;
@@ -65,6 +66,7 @@ typedef struct mw_reply {
 	uint32_t cpu_lease_hz;
 	bool has_heap_lease;
 	uint32_t cpu_error;          /* mw_cpu_error_t of a finished MW_REQUEST_CPU */
+	uint64_t trimmed_bytes;      /* for a finished MW_REQUEST_TRIM */
 	uint32_t leak_check;         /* for MW_REQUEST_LEAK_CHECK: its number */
 	uint64_t was_cpu_changed_ns; /* CLOCK_REALTIME since when was_cpu_hz is 0 or not; 0 = never
 				      */

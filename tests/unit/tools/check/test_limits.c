@@ -31,7 +31,7 @@ static bool passes(mw_limit_kind_t kind, const mw_limit_profiles_t *profiles, in
 
 static void exact_values_are_compared_as_they_are(void) {
 	mw_profile_t *p = make(1000, 1000, 1);
-	const mw_limit_profiles_t profiles = {.peak = p, .live = p};
+	const mw_limit_profiles_t profiles = {.whole = p, .live = p};
 	CHECK(passes(MW_LIMIT_LIVE, &profiles, 512000));
 	CHECK(!passes(MW_LIMIT_LIVE, &profiles, 511999));
 	CHECK(passes(MW_LIMIT_PEAK, &profiles, 512000));
@@ -43,7 +43,7 @@ static void exact_values_are_compared_as_they_are(void) {
  * one for certain. */
 static void estimates_fail_where_the_limit_is_passed_for_certain(void) {
 	mw_profile_t *p = make(1000, 1, 524288);
-	const mw_limit_profiles_t profiles = {.peak = p, .live = p};
+	const mw_limit_profiles_t profiles = {.whole = p, .live = p};
 	CHECK(passes(MW_LIMIT_LIVE, &profiles, 256000));
 	CHECK(!passes(MW_LIMIT_LIVE, &profiles, 511));
 	CHECK(!passes(MW_LIMIT_LIVE, &profiles, 0));
@@ -56,7 +56,7 @@ static bool growth_passes(int64_t before, int64_t after, int64_t each, int64_t p
 	mw_profile_t *base = make(before, before / each, period);
 	mw_profile_t *live = make(after, after / each, period);
 	mw_profile_t *growth = make(after - before, 0, period);
-	const mw_limit_profiles_t profiles = {live, live, base, growth};
+	const mw_limit_profiles_t profiles = {live, live, base, base, growth, growth};
 	bool passed = passes(MW_LIMIT_GROWTH, &profiles, allowed);
 	mw_profile_free(base);
 	mw_profile_free(live);

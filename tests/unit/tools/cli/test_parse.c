@@ -119,9 +119,10 @@ static void test_complaints_name_what_is_allowed(void) {
 	CHECK_STR(complaint, "mallow: report: unknown option '--line'; did you mean '--lines'? "
 			     "'mallow report --help' lists all\n");
 	CHECK(!parse(&a, "report", WORDS("--nonsense", "77")));
-	CHECK_STR(complaint, "mallow: report: unknown option '--nonsense'; allowed: --top N, "
-			     "--all, --interval, --stacks, and what 'mallow report --help' "
-			     "lists\n");
+	CHECK_STR(complaint,
+		  "mallow: report: unknown option '--nonsense'; allowed: --name REGEX, "
+		  "--top N, --all, --interval, --stacks, and what 'mallow report --help' "
+		  "lists\n");
 	CHECK(!parse(&a, "report", WORDS("-l", "77")));
 	CHECK(strstr(complaint, "unknown option '-l'"));
 	CHECK(!parse(&a, "report", WORDS("--top", "0", "77")));
@@ -140,8 +141,17 @@ static void test_complaints_name_what_is_allowed(void) {
 	CHECK(strstr(complaint, "--rate does not take '0'"));
 	CHECK(!parse(&a, "start", WORDS("--wait", "nan", "1")));
 	CHECK(!parse(&a, "start", WORDS("--wait", "-1", "1")));
-	CHECK(!parse(&a, "report", WORDS()));
+	CHECK(!parse(&a, "check", WORDS()));
 	CHECK(strstr(complaint, "too few arguments"));
+	CHECK(!parse(&a, "peek", WORDS()));
+	CHECK(strstr(complaint, "too few arguments"));
+	CHECK(!parse(&a, "diff", WORDS("1")));
+	CHECK(strstr(complaint, "too few arguments"));
+	/* The only process is the target. */
+	CHECK(parse(&a, "report", WORDS()) && a.operand_count == 0);
+	mw_arguments_release(&a);
+	CHECK(parse(&a, "peek", WORDS("main")) && a.operand_count == 1);
+	mw_arguments_release(&a);
 	CHECK(parse(&a, "diff", WORDS("1", "2", "3")) && a.operand_count == 3);
 	mw_arguments_release(&a);
 	CHECK(!parse(&a, "doctor", WORDS("1", "2")));

@@ -12,6 +12,7 @@ int mw_cmd_start(const mw_arguments_t *arguments);
 int mw_cmd_stop(const mw_arguments_t *arguments);
 int mw_cmd_set(const mw_arguments_t *arguments);
 int mw_cmd_reset(const mw_arguments_t *arguments);
+int mw_cmd_trim(const mw_arguments_t *arguments);
 int mw_cmd_mark(const mw_arguments_t *arguments);
 int mw_cmd_dump(const mw_arguments_t *arguments);
 int mw_cmd_serve(const mw_arguments_t *arguments);

@@ -57,6 +57,7 @@ static void say_changed(const mw_request_t *request, const mw_reply_t *reply) {
 	case MW_REQUEST_DUMP:
 	case MW_REQUEST_WALK:
 	case MW_REQUEST_LEAK_CHECK:
+	case MW_REQUEST_TRIM:
 	case MW_REQUEST_LEASE:
 	case MW_REQUEST_LEASE_END:
 	case MW_REQUEST_CPU:
