@@ -23,9 +23,16 @@ sampled_limit=700
 starts=80
 
 [ "$(getconf PAGESIZE)" = 4096 ] || { echo "the figures are of kernel pages of 4 KiB"; exit 77; }
-read -r _ _ _ glibc _ all < <("$program" libmallow.so)
-read -r _ library _ private _ all_mallow < <(LD_PRELOAD=$2/lib/libmallow.so MALLOW_CONF='' \
-    "$program" libmallow.so)
+# least LIBRARY: the least of each figure over many starts. Where the kernel puts stack, heap and
+# thread data decides whether they take one page more.
+least() {
+    for ((i = 0; i < starts; i++)); do
+        LD_PRELOAD=$1 MALLOW_CONF='' "$program" libmallow.so
+    done | awk '{ for (i = 1; i <= NF; i++) if (NR == 1 || $i < least[i]) least[i] = $i }
+                END { for (i = 1; i <= NF; i++) printf "%s ", least[i]; print "" }'
+}
+read -r _ _ _ glibc _ all < <(least "")
+read -r _ library _ private _ all_mallow < <(least "$2/lib/libmallow.so")
 echo "libmallow.so $library KiB, private memory $((private - glibc)) KiB beyond glibc's $glibc;" \
     "resident in all $all_mallow and $all KiB"
 [ "$library" -gt 0 ] || { echo "libmallow.so was not there"; exit 1; }

@@ -3,10 +3,15 @@
  * those of malloc: a thread reads lines, and getline(3) resizes its buffer with the stream locked;
  * another one writes all streams, and waits for each stream with the list of streams locked; a
  * third one opens and closes streams; fork(2) takes the list's lock and malloc's.  At the end one
- * thread calls exit(3), which also writes all streams, while the others go on.  A child uses the
- * streams, too. */
+ * thread calls exit(3), which also writes all streams, while forks and writes go on.  A child uses
+ * streams, too.
+ *
+ * No thread reads or opens a stream during exit(3): glibc takes the buffer away from each stream
+ * there, after two tries without its lock, and a thread that is filling the buffer then writes
+ * behind the one byte that replaces it, with any malloc. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +21,18 @@ enum { ROUNDS = 10, FORKS = 30, LINES = 64, MOST_BYTES = 40000 };
 
 static char path[] = "/tmp/mallow-lines-XXXXXX";
 static atomic_int forks;
+static atomic_bool is_ending;
+static atomic_int resting; /* threads that use no stream any more */
+enum { STREAM_USERS = 3 };
+
+/* Does not return once the process is ending. */
+static void rest_at_end(void) {
+	if (!atomic_load(&is_ending))
+		return;
+	atomic_fetch_add(&resting, 1);
+	for (;;)
+		pause();
+}
 
 /* Lines that get longer, so that each reader's buffer grows again and again. */
 static void write_lines(void) {
@@ -43,8 +60,10 @@ static void *reader(void *unused) {
 	(void)unused;
 	FILE *lines = fopen(path, "r");
 	MUST(lines != NULL);
-	for (;;)
+	for (;;) {
+		rest_at_end();
 		read_lines(lines);
+	}
 	return NULL;
 }
 
@@ -58,6 +77,7 @@ static void *writer(void *unused) {
 static void *opener(void *unused) {
 	(void)unused;
 	for (;;) {
+		rest_at_end();
 		FILE *file = fopen("/dev/null", "w");
 		MUST(file != NULL);
 		fprintf(file, "%d", 1);
@@ -95,7 +115,7 @@ static void *forker(void *unused) {
 	return NULL;
 }
 
-/* exit() runs the handlers and writes the streams while the other threads run on. */
+/* exit() runs the handlers and writes the streams while other threads write them and fork. */
 _Noreturn static void round_of_threads(void) {
 	void *(*const starts[])(void *) = {reader, reader, writer, opener, forker};
 	for (unsigned i = 0; i < sizeof starts / sizeof *starts; i++) {
@@ -103,6 +123,9 @@ _Noreturn static void round_of_threads(void) {
 		MUST(pthread_create(&thread, NULL, starts[i], NULL) == 0);
 	}
 	while (atomic_load(&forks) < FORKS)
+		usleep(1000);
+	atomic_store(&is_ending, true);
+	while (atomic_load(&resting) < STREAM_USERS)
 		usleep(1000);
 	exit(0);
 }
