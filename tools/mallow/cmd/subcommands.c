@@ -4,6 +4,7 @@
 
 #include "cli/help/help.h"
 #include "cli/options.h"
+#include "cmd/advise/advise_command.h"
 #include "cmd/command_groups.h"
 #include "cmd/compat/compat.h"
 #include "cmd/compat/shell.h"

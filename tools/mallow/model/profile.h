@@ -118,6 +118,8 @@ int mw_decade_of(const char *text);
 #define MW_LABEL_MOST "most"
 /* Label of memory in use, in marks only: time of the allocation (CLOCK_REALTIME, nanoseconds). */
 #define MW_LABEL_MADE "made"
+/* Label of a single large block in use, where the caller asked for it: its address. */
+#define MW_LABEL_ADDRESS "address"
 
 typedef struct mw_sample {
 	/* Index of the first frame in profile->frames; a frame is a location number, the leaf

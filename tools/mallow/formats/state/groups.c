@@ -20,6 +20,8 @@ static int compare(const void *left, const void *right) {
 		order = COMPARE(a->age, b->age);
 	if (order == 0)
 		order = COMPARE(a->made_ns, b->made_ns);
+	if (order == 0)
+		order = COMPARE(a->address, b->address);
 	return order ? order : COMPARE(a->zero_request, b->zero_request);
 }
 
@@ -67,6 +69,8 @@ mw_group_t *mw_group_records(const mw_snapshot_t *snapshot, size_t *count) {
 		all[i] = group_of(&snapshot->records[i], now_ns);
 		if (snapshot->keeps_times)
 			all[i].made_ns = mw_snapshot_made_ns(snapshot, &snapshot->records[i]);
+		if (snapshot->keeps_addresses && all[i].usable_bytes >= MW_LARGE_BLOCK_BYTES)
+			all[i].address = snapshot->records[i].address;
 	}
 	qsort(all, records, sizeof(*all), compare);
 	for (size_t i = 0; i < records; i++) {

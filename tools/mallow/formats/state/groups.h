@@ -20,6 +20,7 @@ typedef struct mw_group {
 	unsigned age;          /* age at the snapshot's time: a decade of MW_LIFE_* */
 	int64_t made_ns; /* time of the allocation by CLOCK_REALTIME; 0 unless snapshot->keeps_times
 			  */
+	uint64_t address; /* 0 unless snapshot->keeps_addresses and the block is large */
 	int64_t objects_q16;
 	int64_t bytes;
 	int64_t requested_bytes;

@@ -162,7 +162,7 @@ static void add_group(mw_builder_t *b, const mw_group_t *group, int64_t objects,
 		      int64_t values[TYPE_COUNT]) {
 	mw_profile_t *p = b->profile;
 	const mw_string_t bytes = mw_profile_intern(p, "bytes");
-	mw_label_t labels[6] = {
+	mw_label_t labels[7] = {
 		size_label(b, group->usable_bytes),
 		{.key = mw_profile_intern(p, MW_LABEL_THREAD),
 		 .text = mw_builder_thread_name(b, group->thread_id)},
@@ -178,6 +178,9 @@ static void add_group(mw_builder_t *b, const mw_group_t *group, int64_t objects,
 		labels[label_count++] = (mw_label_t){.key = mw_profile_intern(p, MW_LABEL_MADE),
 						     .number = group->made_ns,
 						     .unit = mw_profile_intern(p, "nanoseconds")};
+	if (group->address != 0)
+		labels[label_count++] = (mw_label_t){.key = mw_profile_intern(p, MW_LABEL_ADDRESS),
+						     .number = mw_clamped(group->address)};
 	int64_t part[TYPE_COUNT] = {0};
 	move(&values[INUSE_OBJECTS], &part[INUSE_OBJECTS], objects);
 	move(&values[INUSE_SPACE], &part[INUSE_SPACE], group->bytes);

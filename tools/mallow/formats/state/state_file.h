@@ -32,6 +32,9 @@ enum {
 	MW_SNAPSHOT_LEAKS = 1u << 6, /* the last leak check; with stacks and records */
 };
 
+/* Two kernel pages: at least one whole page of such a block is its own. */
+#define MW_LARGE_BLOCK_BYTES 8192u
+
 typedef struct mw_snapshot {
 	/* Sections are checked; texts are NUL-terminated, `args` by two NULs. */
 	mw_state_header_t header;
@@ -51,7 +54,10 @@ typedef struct mw_snapshot {
 	/* live samples only, each consistent; `reserved` is the record's number in the file */
 	mw_state_record_t *records;
 	size_t record_count;
-	bool keeps_times;       /* set by the caller: its profile has the label MW_LABEL_MADE */
+	bool keeps_times; /* set by the caller: its profile has the label MW_LABEL_MADE */
+	/* Set by the caller: blocks of at least MW_LARGE_BLOCK_BYTES have a sample each, with
+	 * MW_LABEL_ADDRESS. */
+	bool keeps_addresses;
 	mw_state_tick_t *ticks; /* oldest first */
 	size_t tick_count;
 	mw_state_event_t *events; /* oldest first */

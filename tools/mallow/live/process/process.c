@@ -67,8 +67,8 @@ bool mw_process_is_named(int pid, const char *name) {
 /* PF_KTHREAD, in field 9 of /proc/<pid>/stat. */
 #define KERNEL_THREAD 0x200000ul
 
-/* Parses fields of stat after the name: state is the 3rd, flags the 9th, the number of threads the
- * 20th, start time the 22nd. */
+/* Parses fields of stat after the name: state is the 3rd, flags the 9th, CPU time of the program
+ * and of the kernel the 14th and 15th, the number of threads the 20th, start time the 22nd. */
 static bool parse_stat(char *text, mw_process_t *out) {
 	char *open_paren = strchr(text, '(');
 	/* The name may contain parentheses; later fields do not. */
@@ -87,6 +87,8 @@ static bool parse_stat(char *text, mw_process_t *out) {
 		field++;
 		if (number + 1 == 9)
 			out->is_kernel = (strtoul(field, NULL, 10) & KERNEL_THREAD) != 0;
+		if (number + 1 == 14 || number + 1 == 15)
+			out->cpu_ticks += strtoull(field, NULL, 10);
 		if (number + 1 == 20)
 			out->threads = (int)strtol(field, NULL, 10);
 	}

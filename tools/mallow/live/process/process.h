@@ -23,6 +23,7 @@ typedef struct mw_process {
 	bool paused;          /* stopped by a signal or a debugger */
 	bool is_kernel;       /* a thread of the kernel, which has no program */
 	uint64_t start_ticks; /* field 22 of /proc/<pid>/stat */
+	uint64_t cpu_ticks;   /* CPU time of all its threads, in ticks of sysconf(_SC_CLK_TCK) */
 	char name[64];        /* name in the kernel (comm) */
 } mw_process_t;
 
