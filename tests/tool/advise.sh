@@ -9,13 +9,13 @@ g++ -g -O1 -fno-builtin -fno-optimize-sibling-calls -pthread -o advised "$here/a
 cat >finds.py <<'END'
 import json, sys
 kind, function, of, least = sys.argv[1:5]
-advice = json.load(open("out"))
-assert advice["view"] == "advise" and advice["program"] == "advised", advice
-found = [f for f in advice["findings"]
+data = json.load(open("out"))
+assert data["view"] == "advise" and data["program"] == "advised", data
+found = [f for f in data["findings"]
          if f["kind"] == kind and f.get("function", "-") == function and f["of"] == of]
-shares = [f["share"] for f in advice["findings"]]
+shares = [f["share"] for f in data["findings"]]
 assert shares == sorted(shares, reverse=True) and all(0.01 <= s <= 1 for s in shares), shares
-assert len(found) == 1 and found[0]["share"] >= float(least), (kind, function, advice)
+assert len(found) == 1 and found[0]["share"] >= float(least), (kind, function, data)
 assert found[0]["bytes"] > 0 or found[0]["objects"] > 0, found
 assert any(letter.isdigit() for letter in found[0]["text"]), found
 open("command", "w").write(found[0]["command"])
@@ -36,6 +36,8 @@ finds() {
     try 1 "$mallow" advise "$@" "$pid"
     says out "^advised \(pid $pid\): [1-9]"
     says out "^   more: mallow .*$pid"
+    "$mallow" advise --json "$@" "$pid" >out
+    valid advise
     PATH=$build/bin:$PATH timeout 60 bash -c "$(cat command)" >out 2>err || fail "$(cat command)"
     kill -9 "$pid"
     wait "$pid" 2>/dev/null

@@ -138,6 +138,8 @@ try 0 "$mallow" status --json "$target"
 valid status
 try 0 "$mallow" map --json "$target"
 valid map
+"$mallow" advise --json "$target" >out 2>err
+valid advise
 "$mallow" doctor --json >out 2>err
 valid doctor
 try 0 "$mallow" timeline --json "$target"

@@ -9,7 +9,7 @@
 #include "advise/facts.h"
 
 typedef struct mw_finding {
-	mw_advice_t kind;
+	mw_finding_kind_t kind;
 	char *function;         /* NULL: of no single function */
 	double share;           /* of what the kind's row says; at least 0.01 */
 	int64_t bytes, objects; /* what is lost, kept, copied or freed */
@@ -28,14 +28,14 @@ void mw_findings_free(mw_findings_t *findings);
 
 /* The detectors: each appends the findings of one kind. */
 typedef void mw_detector_t(const mw_facts_t *facts, mw_findings_t *findings);
-#define MW_ADVICE(name, title, of, command) mw_detector_t mw_detect_##name;
+#define MW_FINDING(name, title, of, command) mw_detector_t mw_detect_##name;
 #include "advise/kinds.def"
-#undef MW_ADVICE
+#undef MW_FINDING
 
-const char *mw_advice_name(mw_advice_t kind);
-const char *mw_advice_title(mw_advice_t kind);
+const char *mw_finding_name(mw_finding_kind_t kind);
+const char *mw_finding_kind_title(mw_finding_kind_t kind);
 /* Returns what the share is of: "of CPU time, estimated". */
-const char *mw_advice_of(mw_advice_t kind, const mw_facts_t *facts);
+const char *mw_finding_of(mw_finding_kind_t kind, const mw_facts_t *facts);
 /* Returns the command that shows more, for a shell.  The caller frees it. */
 char *mw_finding_command(const mw_finding_t *finding, const char *target);
 

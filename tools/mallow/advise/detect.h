@@ -8,8 +8,8 @@
 #include "base/compiler.h"
 
 /* Least share that is worth a sentence, and least bytes of memory. */
-#define MW_ADVICE_SHARE_MIN 0.01
-#define MW_ADVICE_BYTES_MIN ((int64_t)1 << 20)
+#define MW_FINDING_SHARE_MIN 0.01
+#define MW_FINDING_BYTES_MIN ((int64_t)1 << 20)
 
 /* Appends a finding; `function` NULL: of none.  A share below the least is not added. */
 void mw_finding_add(mw_findings_t *findings, const mw_finding_t *finding, const char *format, ...)

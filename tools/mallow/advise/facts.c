@@ -218,13 +218,13 @@ static void set_unanswered(const maker_t *m) {
 	static const char *const no_blocks =
 		"only live processes and state files tell when blocks were allocated";
 	if (m->types[VALUE_FREED_OBJECTS] < 0)
-		why[MW_ADVICE_freed_at_once] = why[MW_ADVICE_other_threads] = no_lifetimes;
+		why[MW_FINDING_freed_at_once] = why[MW_FINDING_other_threads] = no_lifetimes;
 	if (m->types[VALUE_ALLOC_SAMPLES] < 0)
-		why[MW_ADVICE_reserve] = "the profile holds no sizes of allocated blocks";
+		why[MW_FINDING_reserve] = "the profile holds no sizes of allocated blocks";
 	if (m->types[VALUE_PINNED_SPACE] < 0)
-		why[MW_ADVICE_fragmentation] = "the profile has no walk of the heap";
+		why[MW_FINDING_fragmentation] = "the profile has no walk of the heap";
 	if (!has_blocks(facts))
-		why[MW_ADVICE_only_grows] = why[MW_ADVICE_sizes] = no_blocks;
+		why[MW_FINDING_only_grows] = why[MW_FINDING_sizes] = no_blocks;
 }
 
 void mw_facts_make(mw_facts_t *facts, mw_profile_t *p, mw_fact_callee_t *callee, void *context) {

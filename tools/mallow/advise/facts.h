@@ -11,12 +11,12 @@
 #include "model/profile.h"
 
 /* Kinds of findings, in the order of kinds.def. */
-typedef enum mw_advice {
-#define MW_ADVICE(name, title, of, command) MW_ADVICE_##name,
+typedef enum mw_data {
+#define MW_FINDING(name, title, of, command) MW_FINDING_##name,
 #include "advise/kinds.def"
-#undef MW_ADVICE
-	MW_ADVICE_KINDS,
-} mw_advice_t;
+#undef MW_FINDING
+	MW_FINDING_KINDS,
+} mw_finding_kind_t;
 
 /* Blocks of one size that a function allocated to make something larger. */
 typedef struct mw_fact_rung {
@@ -75,7 +75,7 @@ typedef struct mw_facts {
 	 * nothing; 0: none was, or it is not known. */
 	int64_t kept_bytes, kept_ns;
 	/* Why a kind cannot be answered; NULL: it can. */
-	const char *unanswered[MW_ADVICE_KINDS];
+	const char *unanswered[MW_FINDING_KINDS];
 } mw_facts_t;
 
 /* Returns the target of the call at a location ("realloc"), or NULL. */

@@ -15,21 +15,21 @@ static const struct {
 	const char *name, *title, *command;
 	base_t of;
 	mw_detector_t *detect;
-} kinds[MW_ADVICE_KINDS] = {
-#define MW_ADVICE(name, title, of, command) {#name, title, command, OF_##of, mw_detect_##name},
+} kinds[MW_FINDING_KINDS] = {
+#define MW_FINDING(name, title, of, command) {#name, title, command, OF_##of, mw_detect_##name},
 #include "advise/kinds.def"
-#undef MW_ADVICE
+#undef MW_FINDING
 };
 
-const char *mw_advice_name(mw_advice_t kind) {
+const char *mw_finding_name(mw_finding_kind_t kind) {
 	return kinds[kind].name;
 }
 
-const char *mw_advice_title(mw_advice_t kind) {
+const char *mw_finding_kind_title(mw_finding_kind_t kind) {
 	return kinds[kind].title;
 }
 
-const char *mw_advice_of(mw_advice_t kind, const mw_facts_t *facts) {
+const char *mw_finding_of(mw_finding_kind_t kind, const mw_facts_t *facts) {
 	if (kinds[kind].of == OF_TIME)
 		return facts->cpu_is_known ? "of CPU time, estimated" : "of the time, estimated";
 	return kinds[kind].of == OF_RESIDENT && facts->resident_bytes > 0 ? "of resident memory"
@@ -68,7 +68,7 @@ const char *mw_say_share(double part, double whole) {
 }
 
 void mw_finding_add(mw_findings_t *findings, const mw_finding_t *finding, const char *format, ...) {
-	if (!(finding->share >= MW_ADVICE_SHARE_MIN))
+	if (!(finding->share >= MW_FINDING_SHARE_MIN))
 		return;
 	char *text = NULL;
 	va_list args;
@@ -97,7 +97,7 @@ static int compare(const void *left, const void *right) {
 }
 
 void mw_advise(const mw_facts_t *facts, mw_findings_t *findings) {
-	for (size_t kind = 0; kind < MW_ADVICE_KINDS; kind++)
+	for (size_t kind = 0; kind < MW_FINDING_KINDS; kind++)
 		if (facts->unanswered[kind] == NULL)
 			kinds[kind].detect(facts, findings);
 	if (findings->count > 1)

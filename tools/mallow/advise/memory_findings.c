@@ -18,11 +18,11 @@ void mw_detect_fragmentation(const mw_facts_t *facts, mw_findings_t *findings) {
 	for (size_t i = 0; i < facts->function_count; i++) {
 		const mw_fact_function_t *f = &facts->functions[i];
 		/* Where less is free than in use, the pages are in use for the most part. */
-		if (f->pinned_bytes < MW_ADVICE_BYTES_MIN || f->pinned_bytes < f->live_bytes)
+		if (f->pinned_bytes < MW_FINDING_BYTES_MIN || f->pinned_bytes < f->live_bytes)
 			continue;
 		mw_finding_add(
 			findings,
-			&(mw_finding_t){.kind = MW_ADVICE_fragmentation,
+			&(mw_finding_t){.kind = MW_FINDING_fragmentation,
 					.function = f->name,
 					.share = share_of(f->pinned_bytes, mw_fact_memory(facts)),
 					.bytes = f->pinned_bytes,
@@ -63,7 +63,7 @@ static ages_t *sum_ages(const mw_facts_t *facts) {
 
 /* Hardly anything was freed, and each quarter of the time added at least a tenth. */
 static bool only_grows(const mw_fact_function_t *f, const ages_t *ages) {
-	if (ages->samples < SAMPLES_MIN || f->live_bytes < MW_ADVICE_BYTES_MIN ||
+	if (ages->samples < SAMPLES_MIN || f->live_bytes < MW_FINDING_BYTES_MIN ||
 	    50 * f->freed_objects > f->alloc_objects)
 		return false;
 	for (size_t k = 0; k < QUARTERS; k++)
@@ -83,7 +83,7 @@ void mw_detect_only_grows(const mw_facts_t *facts, mw_findings_t *findings) {
 			continue;
 		mw_finding_add(
 			findings,
-			&(mw_finding_t){.kind = MW_ADVICE_only_grows,
+			&(mw_finding_t){.kind = MW_FINDING_only_grows,
 					.function = f->name,
 					.share = share_of(f->live_bytes, mw_fact_memory(facts)),
 					.bytes = f->live_bytes,
@@ -100,7 +100,7 @@ void mw_detect_only_grows(const mw_facts_t *facts, mw_findings_t *findings) {
 /* ---- Never touched ---- */
 
 /* A younger block may still be filled. */
-#define SETTLED_NS ((int64_t)1000000000)
+#define FILLED_NS ((int64_t)1000000000)
 
 typedef struct untouched {
 	int64_t bytes, all_bytes, objects;
@@ -110,7 +110,7 @@ void mw_detect_untouched(const mw_facts_t *facts, mw_findings_t *findings) {
 	untouched_t *sums = mw_xcalloc(facts->function_count, sizeof(*sums));
 	for (size_t i = 0; i < facts->block_count; i++) {
 		const mw_fact_block_t *block = &facts->blocks[i];
-		if (block->untouched_bytes < 0 || facts->time_ns - block->made_ns < SETTLED_NS)
+		if (block->untouched_bytes < 0 || facts->time_ns - block->made_ns < FILLED_NS)
 			continue;
 		untouched_t *sum = &sums[block->function];
 		sum->bytes += part_of(block->bytes, block->untouched_bytes, block->usable_bytes);
@@ -120,11 +120,11 @@ void mw_detect_untouched(const mw_facts_t *facts, mw_findings_t *findings) {
 	for (size_t i = 0; i < facts->function_count; i++) {
 		const untouched_t *sum = &sums[i];
 		char *name = facts->functions[i].name;
-		if (sum->bytes < MW_ADVICE_BYTES_MIN || 2 * sum->bytes < sum->all_bytes)
+		if (sum->bytes < MW_FINDING_BYTES_MIN || 2 * sum->bytes < sum->all_bytes)
 			continue;
 		mw_finding_add(
 			findings,
-			&(mw_finding_t){.kind = MW_ADVICE_untouched,
+			&(mw_finding_t){.kind = MW_FINDING_untouched,
 					.function = name,
 					.share = share_of(sum->bytes, facts->live_bytes),
 					.bytes = sum->bytes,
@@ -170,11 +170,11 @@ static void advise_size(const mw_facts_t *facts, const mw_fact_block_t *one, int
 	int64_t excess = one->requested_bytes - below;
 	int64_t gain = part_of(bytes, one->usable_bytes - below, one->usable_bytes);
 	if (below == 0 || excess <= 0 || 4 * excess > one->usable_bytes - below ||
-	    gain < MW_ADVICE_BYTES_MIN || 2 * bytes < f->live_bytes)
+	    gain < MW_FINDING_BYTES_MIN || 2 * bytes < f->live_bytes)
 		return;
 	mw_finding_add(
 		findings,
-		&(mw_finding_t){.kind = MW_ADVICE_sizes,
+		&(mw_finding_t){.kind = MW_FINDING_sizes,
 				.function = f->name,
 				.share = share_of(gain, facts->live_bytes),
 				.bytes = gain,
@@ -255,10 +255,10 @@ void mw_detect_duplicates(const mw_facts_t *facts, mw_findings_t *findings) {
 	for (size_t i = 0; i < facts->function_count; i++) {
 		const duplicates_t *sum = &sums[i];
 		char *name = facts->functions[i].name;
-		if (sum->bytes < MW_ADVICE_BYTES_MIN)
+		if (sum->bytes < MW_FINDING_BYTES_MIN)
 			continue;
 		mw_finding_add(findings,
-			       &(mw_finding_t){.kind = MW_ADVICE_duplicates,
+			       &(mw_finding_t){.kind = MW_FINDING_duplicates,
 					       .function = name,
 					       .share = share_of(sum->bytes, facts->live_bytes),
 					       .bytes = sum->bytes,
@@ -281,11 +281,12 @@ void mw_detect_stacks(const mw_facts_t *facts, mw_findings_t *findings) {
 	for (size_t i = 0; i < facts->stack_count; i++) {
 		const mw_fact_stacks_t *s = &facts->stacks[i];
 		int64_t bytes = (int64_t)s->resident_bytes;
-		if (s->resident_bytes < s->threads * STACK_BYTES_MIN || bytes < MW_ADVICE_BYTES_MIN)
+		if (s->resident_bytes < s->threads * STACK_BYTES_MIN ||
+		    bytes < MW_FINDING_BYTES_MIN)
 			continue;
 		mw_finding_add(
 			findings,
-			&(mw_finding_t){.kind = MW_ADVICE_stacks,
+			&(mw_finding_t){.kind = MW_FINDING_stacks,
 					.function = s->function,
 					.share = share_of(bytes, mw_fact_memory(facts)),
 					.bytes = bytes,
@@ -301,10 +302,10 @@ void mw_detect_stacks(const mw_facts_t *facts, mw_findings_t *findings) {
 }
 
 void mw_detect_option(const mw_facts_t *facts, mw_findings_t *findings) {
-	if (facts->kept_bytes < MW_ADVICE_BYTES_MIN)
+	if (facts->kept_bytes < MW_FINDING_BYTES_MIN)
 		return;
 	mw_finding_add(findings,
-		       &(mw_finding_t){.kind = MW_ADVICE_option,
+		       &(mw_finding_t){.kind = MW_FINDING_option,
 				       .share = share_of(facts->kept_bytes, mw_fact_memory(facts)),
 				       .bytes = facts->kept_bytes},
 		       "%s of free memory stayed resident for %s in which next to nothing was "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * time_findings.c -- findings about the time that allocations take: copies of what grows, blocks
  * that are freed at once, blocks that other threads free.  Their share is of the process's CPU time
- * and an estimate by the costs below, so that programs that allocate seldom get no advice. */
+ * and an estimate by the costs below, so that programs that allocate seldom get no finding. */
 #include "advise/detect.h"
 
 /* A pair of malloc and free with the first access to the block. */
@@ -59,7 +59,7 @@ void mw_detect_reserve(const mw_facts_t *facts, mw_findings_t *findings) {
 			continue;
 		double ns = growth.copies * PAIR_NS + growth.bytes * COPY_NS_PER_BYTE;
 		mw_finding_add(findings,
-			       &(mw_finding_t){.kind = MW_ADVICE_reserve,
+			       &(mw_finding_t){.kind = MW_FINDING_reserve,
 					       .function = f->name,
 					       .share = time_share(facts, ns),
 					       .bytes = (int64_t)growth.bytes,
@@ -82,7 +82,7 @@ void mw_detect_freed_at_once(const mw_facts_t *facts, mw_findings_t *findings) {
 		mw_finding_add(
 			findings,
 			&(mw_finding_t){
-				.kind = MW_ADVICE_freed_at_once,
+				.kind = MW_FINDING_freed_at_once,
 				.function = f->name,
 				.share = time_share(facts, PAIR_NS * (double)f->freed_at_once),
 				.bytes = each * f->freed_at_once,
@@ -102,7 +102,7 @@ void mw_detect_other_threads(const mw_facts_t *facts, mw_findings_t *findings) {
 			continue;
 		mw_finding_add(
 			findings,
-			&(mw_finding_t){.kind = MW_ADVICE_other_threads,
+			&(mw_finding_t){.kind = MW_FINDING_other_threads,
 					.function = f->name,
 					.share = time_share(
 						facts, TRANSFER_NS * (double)f->freed_elsewhere),

@@ -286,17 +286,17 @@ static void all_together(void) {
 	mw_advise(&facts, &found);
 	CHECK_EQ(found.count, 3);
 	CHECK_STR(found.all[0].function, f[1].name);
-	CHECK_EQ(found.all[1].kind, MW_ADVICE_option);
+	CHECK_EQ(found.all[1].kind, MW_FINDING_option);
 	CHECK_STR(found.all[2].function, "small");
 	char *command = mw_finding_command(&found.all[0], "4711");
 	CHECK_STR(command, "mallow report --sample-type pinned_space 4711");
 	free(command);
-	found.all[0].kind = MW_ADVICE_untouched;
+	found.all[0].kind = MW_FINDING_untouched;
 	command = mw_finding_command(&found.all[0], "it's here");
 	CHECK_STR(command, "mallow sizes --focus='^f.char const..::.lambda..#1.$' 'it'\\''s here'");
 	free(command);
 	mw_findings_free(&found);
-	facts.unanswered[MW_ADVICE_fragmentation] = "why";
+	facts.unanswered[MW_FINDING_fragmentation] = "why";
 	mw_advise(&facts, &found);
 	CHECK_EQ(found.count, 1);
 	mw_findings_free(&found);
@@ -305,12 +305,12 @@ static void all_together(void) {
 /* Without resident memory the share is of memory in use. */
 static void base_of_share(void) {
 	mw_facts_t facts = make_facts(NULL, 0, NULL, 0);
-	CHECK_STR(mw_advice_of(MW_ADVICE_fragmentation, &facts), "of resident memory");
-	CHECK_STR(mw_advice_of(MW_ADVICE_reserve, &facts), "of CPU time, estimated");
+	CHECK_STR(mw_finding_of(MW_FINDING_fragmentation, &facts), "of resident memory");
+	CHECK_STR(mw_finding_of(MW_FINDING_reserve, &facts), "of CPU time, estimated");
 	facts.resident_bytes = 0;
 	facts.cpu_is_known = false;
-	CHECK_STR(mw_advice_of(MW_ADVICE_fragmentation, &facts), "of memory in use");
-	CHECK_STR(mw_advice_of(MW_ADVICE_reserve, &facts), "of the time, estimated");
+	CHECK_STR(mw_finding_of(MW_FINDING_fragmentation, &facts), "of memory in use");
+	CHECK_STR(mw_finding_of(MW_FINDING_reserve, &facts), "of the time, estimated");
 }
 
 int main(void) {

@@ -138,9 +138,9 @@ static void unanswered(void) {
 	mw_profile_add_heap_types(p);
 	made_stack(p, "main;build", (const int64_t[]){1, 10, 1, 10}, NULL);
 	mw_facts_make(&facts, p, NULL, NULL);
-	static const mw_advice_t none[] = {MW_ADVICE_reserve,       MW_ADVICE_freed_at_once,
-					   MW_ADVICE_other_threads, MW_ADVICE_fragmentation,
-					   MW_ADVICE_only_grows,    MW_ADVICE_sizes};
+	static const mw_finding_kind_t none[] = {MW_FINDING_reserve,       MW_FINDING_freed_at_once,
+						 MW_FINDING_other_threads, MW_FINDING_fragmentation,
+						 MW_FINDING_only_grows,    MW_FINDING_sizes};
 	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
 		CHECK(facts.unanswered[none[i]] != NULL);
 	mw_facts_free(&facts);

@@ -51,7 +51,7 @@ static int look_at_state(const mw_target_t *target, bool has_look, mw_profile_t 
 	mw_process_facts_add(facts, *p, target, snapshot, updated_ns, has_look);
 	bound_pinned(facts, snapshot);
 	if (snapshot->class_count == 0)
-		facts->unanswered[MW_ADVICE_fragmentation] =
+		facts->unanswered[MW_FINDING_fragmentation] =
 			"the process has not walked its heap yet";
 	mw_snapshot_free(snapshot);
 	return 0;
@@ -59,9 +59,10 @@ static int look_at_state(const mw_target_t *target, bool has_look, mw_profile_t 
 
 static int look_at_file(const mw_target_t *target, mw_profile_t **p, mw_facts_t *facts,
 			mw_error_t *error) {
-	static const mw_advice_t of_processes[] = {
-		MW_ADVICE_fragmentation, MW_ADVICE_only_grows, MW_ADVICE_untouched, MW_ADVICE_sizes,
-		MW_ADVICE_duplicates,    MW_ADVICE_stacks,     MW_ADVICE_option};
+	static const mw_finding_kind_t of_processes[] = {
+		MW_FINDING_fragmentation, MW_FINDING_only_grows, MW_FINDING_untouched,
+		MW_FINDING_sizes,         MW_FINDING_duplicates, MW_FINDING_stacks,
+		MW_FINDING_option};
 	if (mw_load(target, MW_LOAD_SYMBOLS_NOTES, MW_LOAD_SPLIT, p, error) != 0)
 		return -1;
 	make_facts(facts, target, *p);

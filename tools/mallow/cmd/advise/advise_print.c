@@ -50,8 +50,8 @@ static void print_finding(const mw_advised_t *a, size_t i, int columns) {
 	const mw_finding_t *finding = &a->findings->all[i];
 	char *command = mw_finding_command(finding, a->target);
 	double percent = 100 * finding->share;
-	printf("\n%zu. %s: %.*f %% %s\n", i + 1, mw_advice_title(finding->kind),
-	       percent < 9.95 ? 1 : 0, percent, mw_advice_of(finding->kind, a->facts));
+	printf("\n%zu. %s: %.*f %% %s\n", i + 1, mw_finding_kind_title(finding->kind),
+	       percent < 9.95 ? 1 : 0, percent, mw_finding_of(finding->kind, a->facts));
 	print_clean(finding->text, columns);
 	fputs("   more: ", stdout);
 	mw_text_print(stdout, command);
@@ -67,11 +67,11 @@ int mw_advised_print(const mw_advised_t *a) {
 	for (size_t i = 0; i < a->findings->count; i++)
 		print_finding(a, i, columns);
 	bool is_first = true;
-	for (size_t kind = 0; kind < MW_ADVICE_KINDS; kind++) {
+	for (size_t kind = 0; kind < MW_FINDING_KINDS; kind++) {
 		if (a->facts->unanswered[kind] == NULL)
 			continue;
 		printf("%s   %s: ", is_first ? "\nnot looked for\n" : "",
-		       mw_advice_title((mw_advice_t)kind));
+		       mw_finding_kind_title((mw_finding_kind_t)kind));
 		mw_text_print(stdout, a->facts->unanswered[kind]);
 		putchar('\n');
 		is_first = false;
@@ -82,10 +82,10 @@ int mw_advised_print(const mw_advised_t *a) {
 static json_t *finding_json(const mw_advised_t *a, const mw_finding_t *finding) {
 	char *command = mw_finding_command(finding, a->target);
 	json_t *value = json_object();
-	json_object_set_new(value, "kind", json_string(mw_advice_name(finding->kind)));
-	json_object_set_new(value, "title", json_string(mw_advice_title(finding->kind)));
+	json_object_set_new(value, "kind", json_string(mw_finding_name(finding->kind)));
+	json_object_set_new(value, "title", json_string(mw_finding_kind_title(finding->kind)));
 	json_object_set_new(value, "share", json_real(finding->share));
-	json_object_set_new(value, "of", json_string(mw_advice_of(finding->kind, a->facts)));
+	json_object_set_new(value, "of", json_string(mw_finding_of(finding->kind, a->facts)));
 	json_object_set_new(value, "bytes", json_integer((json_int_t)finding->bytes));
 	json_object_set_new(value, "objects", json_integer((json_int_t)finding->objects));
 	if (finding->function != NULL)
@@ -101,11 +101,12 @@ int mw_advised_print_json(const mw_advised_t *a) {
 	json_t *findings = json_array(), *unanswered = json_array(), *value = json_object();
 	for (size_t i = 0; i < a->findings->count; i++)
 		json_array_append_new(findings, finding_json(a, &a->findings->all[i]));
-	for (size_t kind = 0; kind < MW_ADVICE_KINDS; kind++)
+	for (size_t kind = 0; kind < MW_FINDING_KINDS; kind++)
 		if (a->facts->unanswered[kind] != NULL)
 			json_array_append_new(unanswered,
 					      json_pack("{s:s,s:o}", "kind",
-							mw_advice_name((mw_advice_t)kind), "why",
+							mw_finding_name((mw_finding_kind_t)kind),
+							"why",
 							mw_json_text(a->facts->unanswered[kind])));
 	json_object_set_new(value, "view", json_string("advise"));
 	json_object_set_new(value, "program",

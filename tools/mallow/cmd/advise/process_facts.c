@@ -13,10 +13,10 @@
 #include "cli/print.h"
 #include "cmd/memory/heap_walk_request.h"
 #include "live/enter/enter.h"
-#include "live/process/block_pages.h"
+#include "live/pages/block_pages.h"
+#include "live/pages/thread_stacks.h"
 #include "live/process/process.h"
 #include "live/process/resident_memory.h"
-#include "live/process/thread_stacks.h"
 #include "model/memory.h"
 #include "model/table.h"
 #include "state/stats.h"
@@ -200,7 +200,7 @@ static void add_blocks(mw_facts_t *facts, const mw_target_t *target, mw_block_pa
 				 block->requested_bytes <= block->usable_bytes;
 	}
 	if (has_look)
-		facts->unanswered[MW_ADVICE_duplicates] =
+		facts->unanswered[MW_FINDING_duplicates] =
 			read_contents(facts, target->pid, is_resident);
 	keep_live(facts, target);
 	free(is_resident);
@@ -258,14 +258,14 @@ static void add_stacks(mw_facts_t *facts, const mw_profile_t *p, const mw_proces
 	}
 	free(stacks);
 	if (process->threads > 1 && count == 0)
-		facts->unanswered[MW_ADVICE_stacks] =
+		facts->unanswered[MW_FINDING_stacks] =
 			"no thread waits in the kernel, or this user may not trace the process";
 }
 
 static void set_unanswered(mw_facts_t *facts, const char *why) {
-	facts->unanswered[MW_ADVICE_untouched] = why;
-	facts->unanswered[MW_ADVICE_stacks] = why;
-	facts->unanswered[MW_ADVICE_duplicates] = why;
+	facts->unanswered[MW_FINDING_untouched] = why;
+	facts->unanswered[MW_FINDING_stacks] = why;
+	facts->unanswered[MW_FINDING_duplicates] = why;
 }
 
 void mw_process_facts_add(mw_facts_t *facts, const mw_profile_t *profile, const mw_target_t *target,
@@ -279,7 +279,7 @@ void mw_process_facts_add(mw_facts_t *facts, const mw_profile_t *profile, const 
 	mw_process_key_t key = mw_target_key(target);
 	if (mw_target_process(target) <= 0 || mw_reach_open(&key, &reach, &error) != 0) {
 		set_unanswered(facts, "the process has ended, or is in another pid namespace");
-		facts->unanswered[MW_ADVICE_option] = facts->unanswered[MW_ADVICE_untouched];
+		facts->unanswered[MW_FINDING_option] = facts->unanswered[MW_FINDING_untouched];
 		return;
 	}
 	if (mw_process_read(target->pid, &process) && process.cpu_ticks > 0 && ticks > 0) {
@@ -291,7 +291,7 @@ void mw_process_facts_add(mw_facts_t *facts, const mw_profile_t *profile, const 
 		facts->resident_bytes = (int64_t)memory.resident_bytes;
 		add_idle(facts, snapshot, &memory, updated_ns);
 	}
-	facts->unanswered[MW_ADVICE_duplicates] = "--look reads the contents of large blocks";
+	facts->unanswered[MW_FINDING_duplicates] = "--look reads the contents of large blocks";
 	if (mw_block_pages_open(&pages, target->pid, &error) != 0) {
 		set_unanswered(facts, error.text);
 	} else {

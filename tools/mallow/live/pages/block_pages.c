@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * block_pages.c -- reads pagemap in batches. */
-#include "live/process/block_pages.h"
+#include "live/pages/block_pages.h"
 
 #include <errno.h>
 #include <fcntl.h>

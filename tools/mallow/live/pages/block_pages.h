@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * block_pages.h -- tells which kernel pages of a process's blocks were ever touched.
- * Layer: live/process.  The source is /proc/<pid>/pagemap.  All answers are of the address space
- * that the process had at mw_block_pages_open(): after an exec(2) there are none. */
-#ifndef MW_TOOL_LIVE_PROCESS_BLOCK_PAGES_H
-#define MW_TOOL_LIVE_PROCESS_BLOCK_PAGES_H
+ * Layer: live/pages.  The folder's door; thread_stacks.h has the stacks of threads.  The source is
+ * /proc/<pid>/pagemap.  All answers are of the address space that the process had at
+ * mw_block_pages_open(): after an exec(2) there are none. */
+#ifndef MW_TOOL_LIVE_PAGES_BLOCK_PAGES_H
+#define MW_TOOL_LIVE_PAGES_BLOCK_PAGES_H
 
 #include <stdbool.h>
 #include <stdint.h>

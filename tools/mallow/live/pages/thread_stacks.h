@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * thread_stacks.h -- the resident memory of each thread's stack.
- * Layer: live/process.  A thread's stack is found by its stack pointer, which the kernel tells of
+ * Layer: live/pages.  A thread's stack is found by its stack pointer, which the kernel tells of
  * threads that wait; the heap walk's thread pointers tell where it ends. */
-#ifndef MW_TOOL_LIVE_PROCESS_THREAD_STACKS_H
-#define MW_TOOL_LIVE_PROCESS_THREAD_STACKS_H
+#ifndef MW_TOOL_LIVE_PAGES_THREAD_STACKS_H
+#define MW_TOOL_LIVE_PAGES_THREAD_STACKS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "formats/state/state_file.h"
-#include "live/process/block_pages.h"
+#include "live/pages/block_pages.h"
 
 typedef struct mw_thread_stack {
 	int thread;    /* id as seen from here */

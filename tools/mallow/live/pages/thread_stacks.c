@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * thread_stacks.c -- finds the stacks by /proc/<pid>/task/<id>/syscall and the mappings. */
-#include "live/process/thread_stacks.h"
+#include "live/pages/thread_stacks.h"
 
 #include <dirent.h>
 #include <inttypes.h>
