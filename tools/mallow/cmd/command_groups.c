@@ -49,6 +49,8 @@ const mw_help_topic_t mw_help_topics[] = {
 	 "memory by function when most was in use"},
 	{PEAK " " GROWTH, "mallow timeline PID", "the heap over time"},
 	{PEAK, "mallow set PID dump_live=2G", "the process writes a profile above 2 GiB"},
+	{RESIDENT " " FRAGMENTATION " " GROWTH " churn temporary realloc reserve improve",
+	 "mallow advise PID", "what would save memory or time, with numbers"},
 	{SLOW, "mallow cpu PID", "CPU time by function, for 30 seconds"},
 	{SLOW " malloc allocation", "mallow cpu --memory-cost PID",
 	 "time in malloc and free by caller"},
