@@ -10,6 +10,9 @@ enum {
 #include "state/stats.def"
 #undef MW_STAT
 	MW_STAT_COUNT,
+	/* Rows from here on are written when the resident pages are counted
+	 * (prof/control/heap_walk.c), those before at each tick. */
+	MW_STAT_OF_HEAP = MW_STAT_resident_most_bytes,
 };
 
 /* Kinds of address ranges in a heap walk. */

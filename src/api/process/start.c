@@ -52,6 +52,7 @@
 #include "prof/dump/pc_name.h"
 #include "prof/prof.h"
 #include "prof/store/cleanup.h"
+#include "prof/store/store.h"
 #include "prof/unwind/unwind.h"
 #include "state/settings.h"
 
@@ -311,6 +312,8 @@ static void start_guards(const mw_options_t *options) {
 void mw_api_stats(uint64_t *stats) {
 	mw_heap_stats(stats);
 	stats[MW_STAT_unwind_bytes] = mw_unwind_memory_bytes();
+	for (unsigned i = MW_STAT_OF_HEAP; i < MW_STAT_COUNT; i++)
+		stats[i] = atomic_load_explicit(&mw_store_live()->stats[i], memory_order_relaxed);
 }
 
 static void configure(void) {

@@ -157,6 +157,12 @@ static uint64_t parse_decimal(const char **cursor) {
 	return value;
 }
 
+/* Parses a number such as "\t    1632 kB". */
+static uint64_t parse_kilobytes(const char *cursor) {
+	cursor += strspn(cursor, " \t");
+	return parse_decimal(&cursor) * 1024;
+}
+
 const char *mw_os_skip_fields(const char *cursor, int count) {
 	for (; count > 0 && *cursor; count--) {
 		while (*cursor && *cursor != ' ')
@@ -180,12 +186,36 @@ uint64_t mw_os_start_ticks(void) {
 	return parse_decimal(&cursor);
 }
 
-uint64_t mw_os_resident_bytes(void) {
+uint64_t mw_os_resident_bytes(uint64_t *of_files) {
 	char text[128];
-	if (mw_os_read_text("/proc/self/statm", text, sizeof text) == 0)
-		return 0;
+	mw_os_read_text("/proc/self/statm", text, sizeof text);
 	const char *cursor = mw_os_skip_fields(text, 1);
-	return parse_decimal(&cursor) * MW_OS_PAGE_BYTES;
+	uint64_t resident = parse_decimal(&cursor) * MW_OS_PAGE_BYTES;
+	cursor = mw_os_skip_fields(text, 2);
+	if (of_files)
+		*of_files = parse_decimal(&cursor) * MW_OS_PAGE_BYTES;
+	return resident;
+}
+
+/* getrusage(2) would name the memory of the process before exec, too. */
+MW_COLD uint64_t mw_os_resident_most_bytes(void) {
+	char piece[STATUS_BYTES + 1];
+	const char *found = NULL;
+	int file = mw_os_open(MW_OS_NO_DIRECTORY, "/proc/self/status", MW_OS_READ);
+	if (file < 0)
+		return 0;
+	long bytes = STATUS_BYTES;
+	for (uint64_t at = 0; !found && bytes > STATUS_OVERLAP;
+	     at += (uint64_t)bytes - STATUS_OVERLAP) {
+		bytes = mw_os_read_at(file, piece, STATUS_BYTES, at);
+		piece[bytes > 0 ? bytes : 0] = '\0';
+		found = find_field(piece, "VmHWM:");
+		/* A line at the end of the piece may be cut: the next piece has all of it. */
+		if (found && bytes == STATUS_BYTES && !strchr(found, '\n'))
+			found = NULL;
+	}
+	mw_os_close(file);
+	return found ? parse_kilobytes(found) : 0;
 }
 
 size_t mw_os_executable(char *path, size_t capacity) {

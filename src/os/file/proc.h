@@ -33,8 +33,12 @@ bool mw_os_exceeds_user(void);
 /* Returns field 22 of /proc/self/stat, which together with the pid and its namespace identifies the
  * process. /proc/<pid> is not read, because /proc may be of another pid namespace. 0: unknown. */
 uint64_t mw_os_start_ticks(void);
-/* Returns the resident memory of this process; 0: unknown. */
-uint64_t mw_os_resident_bytes(void);
+/* Returns the resident memory of this process; 0: unknown. `*of_files`, unless NULL: the part of
+ * files and of shared memory. */
+uint64_t mw_os_resident_bytes(uint64_t *of_files);
+/* Returns the most resident memory that this process had since exec or fork; 0: unknown. Takes
+ * about 50 microseconds. */
+uint64_t mw_os_resident_most_bytes(void);
 /* Writes the path of the executable, NUL-terminated and cut at the end. Returns its length; 0:
  * unknown. */
 size_t mw_os_executable(char *path, size_t capacity);

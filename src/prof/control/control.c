@@ -234,6 +234,7 @@ static void take_tick(bool walk_now) {
 	mw_tables_enter(&mw_control_table_lock);
 	mw_event_log_tick(control.read_stats ? stats : NULL);
 	mw_heap_walk_take(walk_now);
+	mw_heap_walk_count_resident(false);
 	mw_event_log_flags();
 	mw_tables_leave(&mw_control_table_lock);
 }
@@ -472,6 +473,9 @@ MW_RESIDENT void mw_control_end(void) {
 		return;
 	mw_control_acquire();
 	tick_now();
+	mw_tables_enter(&mw_control_table_lock);
+	mw_heap_walk_count_resident(true);
+	mw_tables_leave(&mw_control_table_lock);
 	mw_event_log_add(MW_EVENT_EXIT, 0, 0);
 	mw_store_set_flag(MW_STATE_ENDED);
 	mw_control_release();

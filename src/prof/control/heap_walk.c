@@ -12,6 +12,7 @@
 #include "heap/stats/heap_walk.h"
 #include "os/time/clock.h"
 #include "prof/mappings/mappings.h"
+#include "prof/mappings/resident_pages.h"
 #include "prof/store/published.h"
 #include "prof/store/store.h"
 #include "prof/table/collect.h"
@@ -37,6 +38,7 @@ MW_RESIDENT void mw_heap_walk_start(void (*walk)(const mw_heap_walk_sink_t *sink
 }
 
 void mw_heap_walk_forked(void) {
+	mw_resident_pages_forked();
 	atomic_store_explicit(&heap_walk.busy, false, memory_order_relaxed);
 	atomic_store_explicit(&heap_walk.next_ns, 0, memory_order_relaxed);
 }
@@ -159,4 +161,15 @@ bool mw_heap_walk_is_due(size_t in_use_bytes) {
 						       in_use_bytes + in_use_bytes / GROWTH_STEP +
 							       GROWTH_MIN_BYTES,
 						       memory_order_relaxed, memory_order_relaxed);
+}
+
+void mw_heap_walk_count_resident(bool at_end) {
+	/* Keeps walks away, which write the ranges. Pairs with the release below. */
+	if (heap_walk.walk && mw_resident_pages_are_due(at_end) &&
+	    !atomic_exchange_explicit(&heap_walk.busy, true, memory_order_acquire)) {
+		mw_resident_pages_count(heap_walk.ranges, heap_walk.classes);
+		atomic_store_explicit(&heap_walk.busy, false, memory_order_release);
+	}
+	if (at_end)
+		mw_resident_pages_end();
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * heap_walk.h -- publishes sums over the heap by size class, and its address ranges.
+ * heap_walk.h -- publishes sums over the heap by size class, its address ranges, and how much of
+ * them was resident at the process's peak.
  * Layer: prof/control. The command uses them to account for resident memory. */
 #ifndef MW_PROF_CONTROL_HEAP_WALK_H
 #define MW_PROF_CONTROL_HEAP_WALK_H
@@ -18,6 +19,11 @@ void mw_heap_walk_take(bool now);
 /* Returns whether the heap, at `in_use_bytes`, has grown so much since the last walk that a walk is
  * due. */
 bool mw_heap_walk_is_due(size_t in_use_bytes);
+/* Counts the resident pages of the last walk's ranges if the last tick found more resident memory
+ * than there was at the count before, by 1/32; with `at_end`, if it found more at all. With
+ * `at_end`, stores the most resident memory by the kernel's own count, too. Called as
+ * mw_heap_walk_take(). */
+void mw_heap_walk_count_resident(bool at_end);
 /* Called in the child of a fork. */
 void mw_heap_walk_forked(void);
 

@@ -242,7 +242,7 @@ void mw_triggers_grew(uint64_t in_use_bytes) {
 	if (in_use_bytes < next)
 		return;
 	uint64_t limit = resident_limit(mw_os_monotonic_ns());
-	uint64_t resident = limit ? mw_os_resident_bytes() : 0;
+	uint64_t resident = limit ? mw_os_resident_bytes(NULL) : 0;
 	uint64_t room = resident < limit ? (limit - resident) / LOOKS_TO_LIMIT : 0;
 	atomic_store_explicit(&triggers.look_at_bytes,
 			      in_use_bytes + (room > LOOK_MIN_BYTES ? room : LOOK_MIN_BYTES),

@@ -107,7 +107,7 @@ void mw_event_log_tick(const uint64_t *stats) {
 	mw_state_tick_t tick = {
 		.time_ns = mw_os_realtime_ns(),
 		.live_bytes = atomic_load_explicit(&live->live_bytes, memory_order_relaxed),
-		.resident_bytes = mw_os_resident_bytes(),
+		.resident_bytes = mw_os_resident_bytes(NULL),
 		.alloc_bytes = atomic_load_explicit(&live->alloc_bytes, memory_order_relaxed),
 	};
 	uint64_t count = atomic_load_explicit(&live->ticks_written, memory_order_relaxed);
@@ -121,7 +121,7 @@ void mw_event_log_tick(const uint64_t *stats) {
 		mw_both_set64(both, MW_LIVE(ticks_written), count + 1);
 	}
 	mw_both_set64(both, MW_LIVE(resident_bytes), tick.resident_bytes);
-	for (size_t i = 0; stats && i < MW_STAT_COUNT; i++)
+	for (size_t i = 0; stats && i < MW_STAT_OF_HEAP; i++)
 		mw_both_set64(both, MW_LIVE(stats) + i * sizeof(uint64_t), stats[i]);
 	mw_both_set64(both, MW_LIVE(updated_realtime_ns), tick.time_ns);
 	atomic_store_explicit(&event_log.ticking, false, memory_order_release);

@@ -33,16 +33,22 @@ static void start_ticks_survive_odd_names(void) {
 }
 
 static void resident_follows_use(void) {
-	uint64_t before = mw_os_resident_bytes();
+	uint64_t files = 0, before = mw_os_resident_bytes(&files);
 	CHECK(before > 0);
+	CHECK(files > 0 && files < before);
 	size_t bytes = (size_t)32 << 20;
 	char *memory =
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(memory != MAP_FAILED);
 	memset(memory, 1, bytes);
-	uint64_t after = mw_os_resident_bytes();
+	uint64_t files_after = 0, after = mw_os_resident_bytes(&files_after);
 	CHECK(after >= before + bytes * 9 / 10);
+	CHECK(files_after < files + bytes / 10);
 	munmap(memory, bytes);
+	CHECK(mw_os_resident_bytes(NULL) < after - bytes * 9 / 10);
+	/* The kernel counts pages of each processor on its own, in steps. */
+	CHECK(mw_os_resident_most_bytes() >= after - bytes / 10);
+	CHECK(mw_os_resident_most_bytes() < after + bytes);
 }
 
 static void names_itself(void) {
