@@ -51,7 +51,7 @@ void mi_process_info(size_t *elapsed_msecs, size_t *user_msecs, size_t *system_m
 	getrusage(RUSAGE_SELF, &usage);
 	mi_stats_t stats;
 	mi_stats_get(sizeof stats, &stats);
-	uint64_t resident = mw_os_resident_bytes();
+	uint64_t resident = mw_os_resident_bytes(NULL);
 	store(elapsed_msecs, elapsed());
 	store(user_msecs, milliseconds(&usage.ru_utime));
 	store(system_msecs, milliseconds(&usage.ru_stime));

@@ -56,7 +56,7 @@ try 0 "$mallow" set "$pid" dump_name="$work/own.pb"
 step a
 try 0 "$mallow" status "$pid"
 says out 'set +prof_mappings = true'
-says out '^ +of the other mappings, 4[0-9.]+ MiB were mapped by$'
+says out '^ +of what the program mapped, 4[0-9.]+ MiB were mapped by$'
 says out '^ +24\.0 MiB +map \(mappings\.c:[0-9]+\) < map_whole < main'
 says out '^ +12\.0 MiB +map \(mappings\.c:[0-9]+\) < map_cut < main'
 says out '^ +6\.00 MiB +map_grown \(mappings\.c:[0-9]+\) < main'
@@ -64,7 +64,7 @@ try 0 "$mallow" status --json "$pid"
 python3 - <<'END' || fail "status --json"
 import json
 status = json.load(open("out"))
-assert status["memory"]["other"] >= 42 << 20, status["memory"]
+assert status["memory"]["mapped"] >= 42 << 20, status["memory"]
 owners = {owner["functions"][1]: owner["bytes"] for owner in status["mapped_by"]}
 assert owners["map_whole"] == 24 << 20 and owners["map_cut"] == 12 << 20, owners
 END
@@ -80,7 +80,7 @@ step a w
 holds "$pid" inuse_mapped map_whole 0
 holds "$pid" alloc_mapped map_whole $((24 * mib))
 try 0 "$mallow" status "$pid"
-says_not out 'mapped by'
+says_not out 'were mapped by'
 try 0 "$mallow" set "$pid" prof_mappings=true
 step a c
 holds "$pid" inuse_mapped map_cut $((12 * mib))

@@ -12,7 +12,7 @@ python3 - out "$resident" <<'END' || fail "the account is wrong"
 import json, sys
 memory = json.load(open(sys.argv[1]))["memory"]
 resident = int(sys.argv[2])
-names = "live rounding free_in_pages kept metadata profiler stacks files other".split()
+names = "live rounding free_in_pages kept metadata profiler stacks files shared mapped other".split()
 print({name: memory[name] >> 10 for name in names + ["blocks"]})
 total = sum(memory[name] for name in names)
 assert total == memory["resident"], (total, memory["resident"])
@@ -27,7 +27,7 @@ assert abs(memory["free_in_pages"] - 160000 * 112) < 0.05 * 160000 * 112, memory
 assert 6 * MIB <= memory["kept"] <= 10 * MIB, memory["kept"]
 assert 600 << 10 <= memory["stacks"] <= 2 * MIB, memory["stacks"]
 # The mapping, and the arrays of pointers.
-assert 7 * MIB <= memory["other"] <= 10 * MIB, memory["other"]
+assert 7 * MIB <= memory["mapped"] <= 10 * MIB, memory["mapped"]
 assert memory["metadata"] < 2 * MIB and memory["profiler"] < 2 * MIB, memory
 assert memory["ranges_missing"] == 0
 END

@@ -74,7 +74,7 @@ assert abs(memory["live"] + memory["rounding"] - blocks) < 0.02 * blocks, memory
 walked_ns = memory["heap_walked_ns"]
 assert walked_ns / 1e9 >= float(sys.argv[2]) - 0.1, (walked_ns, sys.argv[2])
 assert memory["stacks"] < MIB, memory["stacks"]
-assert 50 * MIB <= memory["other"] < 52 * MIB, memory["other"]
+assert 50 * MIB <= memory["mapped"] < 52 * MIB, memory["mapped"]
 low, high = status["live_bytes_interval"]
 assert low <= status["live_bytes"] <= high and low <= blocks <= high, (low, high)
 assert 0.04 * blocks < high - low < 0.2 * blocks, (low, high)
@@ -124,6 +124,6 @@ import json, sys
 memory = json.load(open(sys.argv[1]))["memory"]
 MIB = 1 << 20
 assert 6 * MIB <= memory["stacks"] < 7 * MIB, memory["stacks"]
-assert 56 * MIB <= memory["other"] < 58 * MIB, memory["other"]
+assert 56 * MIB <= memory["mapped"] < 58 * MIB, memory["mapped"]
 END
 ok "stacks of threads"

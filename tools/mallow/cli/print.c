@@ -12,6 +12,7 @@
 #include "cli/complain.h"
 #include "model/memory.h"
 #include "model/text.h"
+#include "report/text/resident.h"
 #include "report/text/units.h"
 #include "state/layout.h"
 
@@ -162,6 +163,25 @@ static bool print_as(FILE *out, json_t *value, size_t layout) {
 	fputc('\n', out);
 	free(text);
 	return true;
+}
+
+json_t *mw_resident_json(const mw_resident_t *r, const char *arenas) {
+	char text[MW_RESIDENT_TEXT_BYTES];
+	if (r->bytes == 0)
+		return NULL;
+	json_t *value = json_object(), *parts = json_object();
+	for (int i = 0; i < MW_RESIDENT_PARTS; i++)
+		json_object_set_new(parts, mw_resident_part_name((mw_resident_part_t)i),
+				    json_integer((json_int_t)r->parts[i]));
+	json_object_set_new(value, "bytes", json_integer((json_int_t)r->bytes));
+	json_object_set_new(value, "most_bytes", json_integer((json_int_t)r->most_bytes));
+	json_object_set_new(value, "at", json_string(r->at_peak ? "peak" : "now"));
+	json_object_set_new(value, "parts", parts);
+	json_object_set_new(value, "block_bytes", json_integer((json_int_t)r->block_bytes));
+	json_object_set_new(value, "touched_bytes", json_integer((json_int_t)r->touched_bytes));
+	json_object_set_new(value, "arenas", arenas != NULL ? json_string(arenas) : json_null());
+	json_object_set_new(value, "text", json_string(mw_resident_text(r, arenas, text)));
+	return value;
 }
 
 bool mw_json_print(FILE *out, json_t *value) {

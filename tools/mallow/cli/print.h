@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "model/profile.h"
+
 enum { MW_SHOW_BYTES = 64 };
 
 uint64_t mw_now_ns(void);
@@ -39,6 +41,11 @@ void mw_show_flags(FILE *out, const char *indent, uint32_t flags);
 /* Returns text of a process as a JSON string.  If the text is not UTF-8, unsafe characters
  * (model/text.h) become '?'. */
 json_t *mw_json_text(const char *text);
+
+/* What resident memory is used for: bytes, most_bytes, at ("now", "peak"), parts by name,
+ * block_bytes, touched_bytes, arenas, text.  NULL: it is not known.  `arenas`: see mw_arenas_of().
+ */
+json_t *mw_resident_json(const mw_resident_t *resident, const char *arenas);
 
 /* Prints `value` with control characters escaped, and frees it.  False: memory ran out. */
 bool mw_json_print(FILE *out, json_t *value);

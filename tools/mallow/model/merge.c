@@ -213,6 +213,7 @@ void mw_profile_add(mw_profile_t *to, const mw_profile_t *from) {
 		   mw_profile_string(from, from->origin.program)) != 0)
 		origin->program = 0;
 	origin->pid = 0;
+	origin->resident = (mw_resident_t){0};
 	origin->flags |= from->origin.flags;
 	origin->live_samples += from->origin.live_samples;
 	origin->alloc_samples += from->origin.alloc_samples;

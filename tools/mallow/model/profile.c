@@ -2,6 +2,8 @@
  * profile.c -- the profile in memory: growing arrays, and hash tables that find equal entries. */
 #include "model/profile.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -430,4 +432,50 @@ int64_t mw_profile_total(const mw_profile_t *p, size_t type) {
 			return value > 0 ? INT64_MAX : INT64_MIN;
 	}
 	return total;
+}
+
+#define RESIDENT_COMMENT                                                                           \
+	"resident at the peak, in bytes: %" PRIu64 " malloc, %" PRIu64 " mapped, %" PRIu64         \
+	" files, %" PRIu64 " profiler, %" PRIu64 " unexplained; %" PRIu64                          \
+	" in blocks in use; threads: %" PRIu64
+#define RESIDENT_COMMENT_SCAN                                                                      \
+	"resident at the peak, in bytes: %" SCNu64 " malloc, %" SCNu64 " mapped, %" SCNu64         \
+	" files, %" SCNu64 " profiler, %" SCNu64 " unexplained; %" SCNu64                          \
+	" in blocks in use; threads: %" SCNu64
+
+void mw_profile_set_resident(mw_profile_t *p, const mw_resident_t *r) {
+	char text[256];
+	mw_resident_t before;
+	p->origin.resident = *r;
+	if (r->bytes == 0 || !r->at_peak)
+		return;
+	snprintf(text, sizeof(text), RESIDENT_COMMENT, r->parts[MW_RESIDENT_MALLOC],
+		 r->parts[MW_RESIDENT_MAPPED], r->parts[MW_RESIDENT_FILES],
+		 r->parts[MW_RESIDENT_PROFILER], r->parts[MW_RESIDENT_UNEXPLAINED], r->block_bytes,
+		 r->threads);
+	for (size_t i = 0; i < p->comment_count; i++)
+		if (mw_resident_of_comment(mw_profile_string(p, p->comments[i]), &before)) {
+			p->comments[i] = mw_profile_intern(p, text);
+			return;
+		}
+	mw_profile_add_comment(p, text);
+}
+
+bool mw_resident_of_comment(const char *text, mw_resident_t *out) {
+	mw_resident_t r = {.at_peak = true};
+	if (sscanf(text, RESIDENT_COMMENT_SCAN, &r.parts[MW_RESIDENT_MALLOC],
+		   &r.parts[MW_RESIDENT_MAPPED], &r.parts[MW_RESIDENT_FILES],
+		   &r.parts[MW_RESIDENT_PROFILER], &r.parts[MW_RESIDENT_UNEXPLAINED],
+		   &r.block_bytes, &r.threads) != 7)
+		return false;
+	for (int i = 0; i < MW_RESIDENT_PARTS; i++)
+		if (r.parts[i] > INT64_MAX / MW_RESIDENT_PARTS)
+			return false;
+		else
+			r.bytes += r.parts[i];
+	r.most_bytes = r.bytes;
+	r.touched_bytes = r.parts[MW_RESIDENT_MALLOC] < r.block_bytes ? r.parts[MW_RESIDENT_MALLOC]
+								      : r.block_bytes;
+	*out = r;
+	return true;
 }

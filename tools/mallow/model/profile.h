@@ -130,6 +130,35 @@ typedef struct mw_sample {
 	uint32_t label_count;
 } mw_sample_t;
 
+/* Parts of a process's resident memory.  MALLOC: blocks, free memory that is kept, and the
+ * allocator's own.  MAPPED: the rest of what is of no file: mapped by the program itself, and in a
+ * process that has ended also stacks and data of libraries.  UNEXPLAINED: what no counter explains.
+ */
+typedef enum mw_resident_part {
+	MW_RESIDENT_MALLOC,
+	MW_RESIDENT_MAPPED,
+	MW_RESIDENT_FILES,
+	MW_RESIDENT_SHARED, /* shared memory; 0 if it counts as files */
+	MW_RESIDENT_STACKS,
+	MW_RESIDENT_PROFILER, /* tables of the profiler, and the state file */
+	MW_RESIDENT_UNEXPLAINED,
+	MW_RESIDENT_PARTS,
+} mw_resident_part_t;
+
+/* What the resident memory of one process is used for. */
+typedef struct mw_resident {
+	uint64_t bytes;      /* 0 = not known */
+	uint64_t most_bytes; /* most since the start of the process, at least `bytes` */
+	uint64_t parts[MW_RESIDENT_PARTS]; /* their sum is `bytes` */
+	/* true: of the moment with most memory, by counters in the state file; false: of now, by
+	 * the kernel's list of mappings. */
+	bool at_peak;
+	uint64_t block_bytes;   /* bytes of blocks in use, resident or not */
+	uint64_t touched_bytes; /* at most this many of them are resident */
+	uint64_t swapped_bytes; /* 0 if at_peak */
+	uint64_t threads;       /* 0 = not known */
+} mw_resident_t;
+
 /* Comment that a written profile gets if origin.killed is set, because profile.proto has no
  * field for the fact. */
 #define MW_COMMENT_KILLED "end: killed"
@@ -163,6 +192,7 @@ typedef struct mw_origin {
 	/* The process's peak minus the sum over the stacks, in bytes: memory that changed while
 	 * the process recorded its stacks at the peak. */
 	int64_t peak_gap_bytes;
+	mw_resident_t resident; /* of the one process; bytes == 0 = not known */
 } mw_origin_t;
 
 typedef struct mw_profile {
@@ -267,6 +297,11 @@ void mw_profile_add_sample(mw_profile_t *profile, const uint32_t *locations, siz
 void mw_profile_set_frames(mw_profile_t *profile, size_t sample, const uint32_t *locations,
 			   size_t depth);
 void mw_profile_add_comment(mw_profile_t *profile, const char *text);
+
+/* Sets origin.resident, with a comment that a written profile keeps if it is at_peak. */
+void mw_profile_set_resident(mw_profile_t *profile, const mw_resident_t *resident);
+/* Parses such a comment.  False: the text is none, or its parts do not add up. */
+bool mw_resident_of_comment(const char *text, mw_resident_t *out);
 
 /* Overwrites sample number `to` by sample number `from`, with its values.  Code that drops samples
  * moves those it keeps forward, in order; then it sets sample_count. */

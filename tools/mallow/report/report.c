@@ -12,6 +12,7 @@
 #include "report/row_sums.h"
 #include "report/stacks.h"
 #include "report/text/names.h"
+#include "report/text/resident.h"
 #include "report/text/style.h"
 #include "report/text/types.h"
 #include "report/text/units.h"
@@ -128,6 +129,25 @@ static void print_time(const printer_t *r) {
 	else if (covered > 0)
 		fprintf(r->out, ", covering %.1f ms", covered * 1e3);
 	fprintf(r->out, "\n");
+}
+
+/* Says what all of the process's memory is used for: the table has malloc's alone. */
+static void print_resident(const printer_t *r) {
+	const mw_profile_t *p = r->profile;
+	char text[MW_RESIDENT_TEXT_BYTES];
+	if (p->origin.base_time_ns != 0)
+		return;
+	mw_resident_print(r->out,
+			  mw_resident_text(&p->origin.resident, mw_arenas_of_profile(p), text),
+			  r->options->columns, "Memory:  ", "         ");
+	if (!mw_resident_asks_who_mapped(&p->origin.resident))
+		return;
+	if (mw_profile_find_type(p, "inuse_mapped") >= 0)
+		fputs("         --sample-type inuse_mapped shows who mapped memory past malloc\n",
+		      r->out);
+	else
+		fputs("         MALLOW_CONF=prof_mappings:true names who maps memory past malloc\n",
+		      r->out);
 }
 
 /* Says how the process ended.  The profile's time is the time of the last write, which an
@@ -307,16 +327,28 @@ static void print_flags(const printer_t *r) {
 		fprintf(r->out, "Note:    %s\n", pauses);
 }
 
+/* Returns whether the bytes are what malloc rounded the requests up to.  Other profilers count
+ * requests. */
+static bool counts_usable(const printer_t *r) {
+	const char *type = mw_profile_string(r->profile, r->profile->types[r->type].type);
+	return r->profile->origin.version != 0 &&
+	       (strcmp(type, "inuse_space") == 0 || strcmp(type, "alloc_space") == 0 ||
+		strcmp(type, "peak_space") == 0);
+}
+
 static void print_header(const printer_t *r, const mw_sums_t *sums) {
 	const char *type = mw_profile_string(r->profile, r->profile->types[r->type].type);
 	const char *meaning = describe_type(type);
 	print_program(r);
 	print_time(r);
 	print_end(r);
+	if (!mw_profile_is_cpu_type(r->profile, r->type))
+		print_resident(r);
 	fputs("Type:    ", r->out);
 	mw_text_print(r->out, type);
-	fprintf(r->out, "%s%s%s\n", meaning != NULL ? " (" : "", meaning != NULL ? meaning : "",
-		meaning != NULL ? ")" : "");
+	fprintf(r->out, "%s%s%s%s\n", meaning != NULL ? " (" : "",
+		meaning != NULL && counts_usable(r) ? "usable " : "",
+		meaning != NULL ? meaning : "", meaning != NULL ? ")" : "");
 	print_total(r, sums);
 	print_total_range(r, sums);
 	print_peak(r, sums);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "report/text/resident.h"
 #include "report/text/units.h"
 #include "screen/detail.h"
 #include "screen/draw.h"
@@ -18,8 +19,8 @@
 #include "state/layout.h"
 
 #define FILTER_BYTES 64
-/* Lines above and below the rows. */
-#define TOP_LINES 4
+/* Lines above the rows, beside those of the sentence about all memory, and below the rows. */
+#define HEAD_LINES 4
 #define BOTTOM_LINES 1
 /* Columns are left out on terminals narrower than these widths. */
 #define WIDE 72
@@ -42,6 +43,30 @@ typedef struct screen {
 	int skipped; /* characters of the names that are scrolled out at the left */
 	size_t row_count;
 } screen_t;
+
+/* Returns the number of lines that the sentence about all of the memory takes: none of CPU time. */
+static int memory_lines(const screen_t *s) {
+	const char *text = s->watch.memory;
+	if (*text == '\0' || COLS < NARROW)
+		return 0;
+	return mw_resident_line(text, (size_t)COLS - 2) < strlen(text) ? 2 : 1;
+}
+
+static int top_lines(const screen_t *s) {
+	return HEAD_LINES + memory_lines(s);
+}
+
+static void draw_memory(const screen_t *s) {
+	const char *text = s->watch.memory;
+	for (int i = 0; i < memory_lines(s); i++) {
+		char line[MW_RESIDENT_TEXT_BYTES];
+		size_t bytes = mw_resident_line(text, (size_t)COLS - 2);
+		snprintf(line, sizeof(line), "%.*s", (int)bytes, text);
+		mw_put(1 + i, 1, COLS - 1, line);
+		text += bytes;
+		text += strspn(text, " ");
+	}
+}
 
 static void draw_title(const screen_t *s) {
 	const mw_watch_t *w = &s->watch;
@@ -69,10 +94,10 @@ static void draw_title(const screen_t *s) {
 
 static void draw_sums(const screen_t *s) {
 	const mw_watch_t *w = &s->watch;
-	char live[32], rate[32], resident[32], text[160];
+	char live[32], rate[32], text[160];
+	int y = top_lines(s) - 3;
 	mw_bytes_text((double)w->live_bytes, live, sizeof(live));
 	mw_bytes_text(w->alloc_bytes_per_s, rate, sizeof(rate));
-	mw_bytes_text((double)w->resident_bytes, resident, sizeof(resident));
 	if (w->is_cpu)
 		snprintf(text, sizeof(text), "%.0f%% of a processor", w->alloc_bytes_per_s / 1e7);
 	else if (COLS < NARROW)
@@ -80,26 +105,25 @@ static void draw_sums(const screen_t *s) {
 	else if (COLS < WIDE)
 		snprintf(text, sizeof(text), "live %s   %s/s", live, rate);
 	else
-		snprintf(text, sizeof(text), "live %s   allocating %s/s   resident %s", live, rate,
-			 resident);
-	mw_put(1, 1, COLS - 1, text);
+		snprintf(text, sizeof(text), "live %s   allocating %s/s", live, rate);
+	mw_put(y, 1, COLS - 1, text);
 	int x = (int)strlen(text) + 4;
 	if (COLS - x > 4)
-		mw_put_history(1, x, COLS - x - 1, w->points, w->point_count, s->has_utf8);
+		mw_put_history(y, x, COLS - x - 1, w->points, w->point_count, s->has_utf8);
 	x = 1;
 	if (s->is_typing || s->filter[0] != '\0') {
 		snprintf(text, sizeof(text), "filter: %s%s", s->filter, s->is_typing ? "_" : "");
-		mw_put(2, 1, COLS - 1, text);
+		mw_put(y + 1, 1, COLS - 1, text);
 		x += (int)strlen(text) + 3;
 	}
-	mw_put(2, x, COLS - x, w->message);
+	mw_put(y + 1, x, COLS - x, w->message);
 }
 
 /* A star marks the column by which rows are sorted. */
-static int put_heading(int x, int width, const char *name, bool is_order) {
+static int put_heading(int y, int x, int width, const char *name, bool is_order) {
 	char text[16];
 	snprintf(text, sizeof(text), "%s%s", name, is_order ? "*" : "");
-	return mw_put_cell(3, x, width, text);
+	return mw_put_cell(y, x, width, text);
 }
 
 static void draw_heading(const screen_t *s) {
@@ -109,14 +133,15 @@ static void draw_heading(const screen_t *s) {
 						{"TIME", "TIME%", "SINCE MARK", "NOW"}};
 	const char *const *columns = names[s->watch.is_cpu];
 	attron(A_BOLD);
-	int x = put_heading(0, 10, columns[0], s->order == MW_ROWS_BY_LIVE);
+	int y = top_lines(s) - 1,
+	    x = put_heading(y, 0, 10, columns[0], s->order == MW_ROWS_BY_LIVE);
 	if (COLS >= WIDE)
-		x = put_heading(x, 7, columns[1], false);
+		x = put_heading(y, x, 7, columns[1], false);
 	if (COLS >= WIDE)
-		x = put_heading(x, 12, columns[2], s->order == MW_ROWS_BY_GROWTH);
+		x = put_heading(y, x, 12, columns[2], s->order == MW_ROWS_BY_GROWTH);
 	if (COLS >= NARROW)
-		x = put_heading(x, 12, columns[3], s->order == MW_ROWS_BY_RATE);
-	mw_put(3, x + 2, COLS - x - 2, folds[s->watch.fold]);
+		x = put_heading(y, x, 12, columns[3], s->order == MW_ROWS_BY_RATE);
+	mw_put(y, x + 2, COLS - x - 2, folds[s->watch.fold]);
 	attroff(A_BOLD);
 }
 
@@ -164,7 +189,7 @@ static void draw_row(const screen_t *s, int y, const mw_live_row_t *row) {
 	mw_put_from(y, x + 2, COLS - x - 2, row->text, (size_t)s->skipped);
 }
 
-static void draw_help(void) {
+static void draw_help(const screen_t *s) {
 	static const char *const lines[] = {
 		"s      sort by live bytes, by growth, or by bytes allocated a second; by time,",
 		"       by time since the mark, or by the time of the last seconds",
@@ -180,24 +205,24 @@ static void draw_help(void) {
 		"q      quit; ? back",
 	};
 	for (int i = 0; i < (int)(sizeof(lines) / sizeof(lines[0])); i++)
-		if (TOP_LINES + i < LINES - BOTTOM_LINES)
-			mw_put(TOP_LINES + i, 2, COLS - 2, lines[i]);
+		if (top_lines(s) + i < LINES - BOTTOM_LINES)
+			mw_put(top_lines(s) + i, 2, COLS - 2, lines[i]);
 }
 
 static void draw_rows(screen_t *s) {
 	const mw_live_row_t *const *rows = mw_rows_sorted(s->watch.rows, s->order, &s->row_count);
-	int height = LINES - TOP_LINES - BOTTOM_LINES;
+	int height = LINES - top_lines(s) - BOTTOM_LINES;
 	if (s->chosen >= (int)s->row_count)
 		s->chosen = (int)s->row_count - 1;
 	if (s->chosen < 0)
 		s->chosen = 0;
 	s->first = mw_first_row(s->first, s->chosen, height, s->row_count);
 	for (int i = 0; i < height && (size_t)(s->first + i) < s->row_count; i++)
-		draw_row(s, TOP_LINES + i, rows[s->first + i]);
+		draw_row(s, top_lines(s) + i, rows[s->first + i]);
 	if (s->row_count > 0 && height > 0)
-		mvchgat(TOP_LINES + s->chosen - s->first, 0, -1, A_REVERSE, 0, NULL);
+		mvchgat(top_lines(s) + s->chosen - s->first, 0, -1, A_REVERSE, 0, NULL);
 	if (s->row_count == 0)
-		mw_put(TOP_LINES, 2, COLS - 2,
+		mw_put(top_lines(s), 2, COLS - 2,
 		       s->filter[0] != '\0' ? "nothing matches this"
 		       : s->watch.active    ? "no samples yet"
 					    : "no samples; o switches sampling on");
@@ -210,19 +235,21 @@ static void draw_detail(screen_t *s) {
 		if (strcmp(rows[i]->text, s->detail.text) == 0)
 			row = rows[i];
 	attron(A_BOLD);
-	mw_put(TOP_LINES - 1, 1, COLS - 1, s->detail.text);
+	mw_put(top_lines(s) - 1, 1, COLS - 1, s->detail.text);
 	attroff(A_BOLD);
-	mw_detail_draw(&s->detail, row, TOP_LINES, LINES - TOP_LINES - BOTTOM_LINES, s->has_utf8);
+	mw_detail_draw(&s->detail, row, top_lines(s), LINES - top_lines(s) - BOTTOM_LINES,
+		       s->has_utf8);
 }
 
 static void draw(screen_t *s) {
 	erase();
 	draw_title(s);
+	draw_memory(s);
 	draw_sums(s);
 	if (s->detail.text == NULL || s->shows_help)
 		draw_heading(s);
 	if (s->shows_help)
-		draw_help();
+		draw_help(s);
 	else if (s->detail.text != NULL)
 		draw_detail(s);
 	else
@@ -261,7 +288,7 @@ static void change_rate(screen_t *s, bool finer) {
 }
 
 static void scroll_rows(screen_t *s, int key) {
-	int page = LINES - TOP_LINES - BOTTOM_LINES;
+	int page = LINES - top_lines(s) - BOTTOM_LINES;
 	if (key == KEY_LEFT || key == KEY_RIGHT) {
 		s->skipped += key == KEY_LEFT ? -NAME_STEP : NAME_STEP;
 		s->skipped = s->skipped < 0 ? 0 : s->skipped > NAME_MOST ? NAME_MOST : s->skipped;

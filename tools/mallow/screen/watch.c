@@ -9,6 +9,7 @@
 #include "formats/state/state_file.h"
 #include "live/control.h"
 #include "live/process/process.h"
+#include "live/process/resident_memory.h"
 #include "model/monotonic.h"
 #include "view/select/pattern.h"
 
@@ -36,7 +37,6 @@ static void take_live(mw_watch_t *w, const mw_snapshot_t *snapshot, double now_s
 	w->mean_bytes = w->is_cpu ? mw_cpu_hz(live->cpu_hz) : live->mean_bytes;
 	w->live_bytes = w->is_cpu ? cpu_ns : live->live_bytes;
 	w->alloc_bytes = alloc_bytes;
-	w->resident_bytes = live->resident_bytes;
 	add_point(w, w->is_cpu ? (int64_t)w->alloc_bytes_per_s : w->live_bytes);
 }
 
@@ -97,9 +97,20 @@ void mw_watch_mark(mw_watch_t *w) {
 	mw_rows_mark(w->rows);
 }
 
+/* The heap is as of its last walk: what it has mapped since then counts as unexplained. */
+static void take_memory(mw_watch_t *w, const mw_snapshot_t *snapshot, const mw_profile_t *p) {
+	mw_memory_t memory;
+	mw_error_t error;
+	mw_resident_t resident = p->origin.resident;
+	if (mw_target_process(w->target) > 0 &&
+	    mw_memory_read(w->target->pid, snapshot, &memory, &error) == 0)
+		resident = mw_memory_parts(&memory);
+	mw_resident_text(&resident, mw_arenas_of_profile(p), w->memory);
+}
+
 static int look(mw_watch_t *w, mw_error_t *error) {
 	mw_snapshot_t *snapshot;
-	unsigned what = MW_SNAPSHOT_STACKS | (w->is_cpu ? MW_SNAPSHOT_CPU : 0);
+	unsigned what = MW_SNAPSHOT_STACKS | (w->is_cpu ? MW_SNAPSHOT_CPU : MW_SNAPSHOT_HEAP_WALK);
 	if (mw_target_read(w->target, what, &snapshot, error) != 0)
 		return -1;
 	if (snapshot->header.created_realtime_ns != w->created_ns)
@@ -108,6 +119,8 @@ static int look(mw_watch_t *w, mw_error_t *error) {
 	take_live(w, snapshot, now_s);
 	mw_profile_t *profile =
 		w->is_cpu ? mw_profile_of_cpu(snapshot) : mw_profile_from_snapshot(snapshot);
+	if (!w->is_cpu)
+		take_memory(w, snapshot, profile);
 	mw_snapshot_free(snapshot);
 	mw_names_add(w->names, profile, &w->symbols);
 	mw_rows_update(w->rows, profile, w->names, now_s);

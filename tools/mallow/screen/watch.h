@@ -11,6 +11,7 @@
 #include "live/sampling_lease.h"
 #include "live/target.h"
 #include "model/error.h"
+#include "report/text/resident.h"
 #include "screen/rows.h"
 #include "symbol/symbolize.h"
 
@@ -39,7 +40,8 @@ typedef struct mw_watch {
 	bool active;
 	uint64_t mean_bytes; /* samples per second, if is_cpu */
 	int64_t live_bytes, alloc_bytes;
-	uint64_t resident_bytes;
+	/* What all of the memory is used for; "" of CPU time. */
+	char memory[MW_RESIDENT_TEXT_BYTES];
 	double alloc_bytes_per_s;
 	int64_t points[MW_WATCH_POINTS]; /* bytes in use, oldest first */
 	size_t point_count;

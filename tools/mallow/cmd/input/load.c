@@ -15,8 +15,12 @@
 #include "cmd/input/made_times.h"
 #include "formats/read.h"
 #include "formats/state/state_file.h"
+#include "live/control.h"
 #include "live/fetch.h"
+#include "live/process/process.h"
+#include "live/process/resident_memory.h"
 #include "model/memory.h"
+#include "report/text/resident.h"
 #include "symbol/cache/cache_folder.h"
 #include "symbol/elf/demangle.h"
 #include "symbol/symbolize.h"
@@ -322,6 +326,54 @@ static void take_title(const mw_target_t *target, mw_profile_t *p) {
 		p->origin.args = mw_profile_intern(p, title);
 }
 
+/* Longest wait for a heap walk.  A thread that allocates reads a request at its next refill. */
+#define WALK_SECONDS 0.2
+
+void mw_heap_walk_request(const mw_target_t *target) {
+	mw_request_t request = {.kind = MW_REQUEST_WALK};
+	mw_reply_t reply;
+	mw_error_t error;
+	mw_process_t process;
+	int pid = mw_target_process(target);
+	if (pid > 0 && mw_process_read(pid, &process) && !process.paused)
+		mw_control_send(target, &request, WALK_SECONDS, &reply, &error);
+}
+
+static bool adds_resident;
+
+void mw_load_add_resident(void) {
+	adds_resident = true;
+}
+
+/* Of other users' processes only the division at the peak can be read. */
+mw_resident_t mw_resident_of_target(const mw_target_t *target, const mw_snapshot_t *snapshot) {
+	mw_memory_t memory;
+	mw_error_t error;
+	if (mw_target_process(target) > 0 &&
+	    mw_memory_read(target->pid, snapshot, &memory, &error) == 0)
+		return mw_memory_parts(&memory);
+	return mw_resident_from_snapshot(snapshot);
+}
+
+const char *mw_arenas_of_snapshot(const mw_snapshot_t *snapshot) {
+	const char *found = mw_arenas_of(snapshot->header.program);
+	for (size_t i = 0; i < snapshot->module_count && found == NULL; i++)
+		found = mw_arenas_of(snapshot->modules[i].path);
+	return found;
+}
+
+static void take_resident(const mw_target_t *target, mw_profile_t *p) {
+	mw_snapshot_t *snapshot;
+	mw_error_t error;
+	if (!adds_resident || mw_target_process(target) == 0)
+		return;
+	mw_heap_walk_request(target);
+	if (mw_target_read(target, MW_SNAPSHOT_HEAP_WALK, &snapshot, &error) != 0)
+		return;
+	p->origin.resident = mw_resident_of_target(target, snapshot);
+	mw_snapshot_free(snapshot);
+}
+
 int mw_load(const mw_target_t *target, mw_load_symbols_t symbols, mw_load_detail_t detail,
 	    mw_profile_t **out, mw_error_t *error) {
 	mw_progress("reading %s", target->shown);
@@ -330,6 +382,7 @@ int mw_load(const mw_target_t *target, mw_load_symbols_t symbols, mw_load_detail
 	if (result == 0 && target->is_state) {
 		take_title(target, *out);
 		note_end(target, *out);
+		take_resident(target, *out);
 	}
 	if (result == 0 && symbols != MW_LOAD_NO_SYMBOLS)
 		mw_load_names(target, NULL, symbols, *out);

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "cli/options.h"
+#include "formats/state/state_file.h"
 #include "formats/write.h"
 #include "live/target.h"
 #include "model/error.h"
@@ -108,6 +109,19 @@ void mw_load_choose_cpu(void);
 /* For the rest of this run, loads the CPU time of live processes and state files beside their
  * heap, where there is some. */
 void mw_load_add_cpu(void);
+
+/* For the rest of this run, finds out what the resident memory of live processes is used for now;
+ * otherwise profiles say what it was used for at the peak. */
+void mw_load_add_resident(void);
+/* Returns what its resident memory is used for: of a live process now, else at the peak. `snapshot`
+ * was read with MW_SNAPSHOT_HEAP_WALK. */
+mw_resident_t mw_resident_of_target(const mw_target_t *target, const mw_snapshot_t *snapshot);
+/* As mw_arenas_of(), of all modules of the process. */
+const char *mw_arenas_of_snapshot(const mw_snapshot_t *snapshot);
+/* Asks a process for a heap walk, because an idle process may have walked its heap long ago, and
+ * waits some tenths of a second.  A process that a debugger holds, or whose threads all sleep, does
+ * not answer: then the state file keeps the last walk, with its time. */
+void mw_heap_walk_request(const mw_target_t *target);
 
 /* Returns the options as symbolize.h takes them.  The caller frees *cache after the last use of
  * the result. */

@@ -9,10 +9,12 @@
 #include "cli/complain.h"
 #include "cli/pager.h"
 #include "cli/print.h"
+#include "cli/terminal.h"
+#include "cmd/input/load.h"
 #include "cmd/input/selected_processes.h"
 #include "cmd/memory/heap_map.h"
-#include "cmd/memory/heap_walk_request.h"
 #include "cmd/memory/memory_commands.h"
+#include "report/text/resident.h"
 
 /* A letter for each mw_slice_kind_t, in JSON. */
 static const char kind_letters[] = "fdmpslru";
@@ -44,7 +46,8 @@ static json_t *size_json(const mw_map_size_t *size) {
 			 (json_int_t)size->hole_bytes);
 }
 
-static int print_json(const mw_snapshot_t *snapshot, const mw_heap_map_t *map) {
+static int print_json(const mw_resident_t *resident, const mw_snapshot_t *snapshot,
+		      const mw_heap_map_t *map) {
 	json_t *chunks = json_array(), *sizes = json_array();
 	for (size_t i = 0; i < map->chunk_count; i++)
 		json_array_append_new(chunks, chunk_json(map->chunks[i].slices));
@@ -56,6 +59,9 @@ static int print_json(const mw_snapshot_t *snapshot, const mw_heap_map_t *map) {
 	json_object_set_new(value, "pid", json_integer(snapshot->header.pid));
 	json_object_set_new(value, "time_ns",
 			    json_integer((json_int_t)snapshot->live.heap_walk_realtime_ns));
+	if (resident->bytes > 0)
+		json_object_set_new(value, "resident",
+				    mw_resident_json(resident, mw_arenas_of_snapshot(snapshot)));
 	json_object_set_new(value, "slice_bytes", json_integer(MW_STATE_SLICE_BYTES));
 	json_object_set_new(value, "used_bytes", json_integer((json_int_t)map->used_bytes));
 	json_object_set_new(value, "free_bytes", json_integer((json_int_t)map->free_bytes));
@@ -71,7 +77,15 @@ static int print_json(const mw_snapshot_t *snapshot, const mw_heap_map_t *map) {
 	return mw_print_json_compact(value);
 }
 
-static void print_text(const mw_snapshot_t *snapshot, const mw_heap_map_t *map) {
+/* The map is of malloc's memory: how much that is of all. */
+static void print_resident(const mw_resident_t *resident, const mw_snapshot_t *snapshot) {
+	char text[MW_RESIDENT_TEXT_BYTES];
+	mw_resident_print(stdout, mw_resident_text(resident, mw_arenas_of_snapshot(snapshot), text),
+			  mw_terminal_columns(stdout), "", "  ");
+}
+
+static void print_text(const mw_resident_t *resident, const mw_snapshot_t *snapshot,
+		       const mw_heap_map_t *map) {
 	char program[MW_SHOW_BYTES * 4], time[MW_SHOW_BYTES];
 	setlocale(LC_CTYPE, "");
 	printf("pid %u %s: %llu chunks", snapshot->header.pid,
@@ -81,7 +95,9 @@ static void print_text(const mw_snapshot_t *snapshot, const mw_heap_map_t *map) 
 		printf(", %llu of them wholly given back", (unsigned long long)map->free_chunks);
 	if (map->chunk_count + map->free_chunks < map->chunks_in_all)
 		printf(", the %zu with most free memory are shown", map->chunk_count);
-	printf("; the heap as of %s\n\n", mw_show_time(snapshot->live.heap_walk_realtime_ns, time));
+	printf("; the heap as of %s\n", mw_show_time(snapshot->live.heap_walk_realtime_ns, time));
+	print_resident(resident, snapshot);
+	putchar('\n');
 	mw_heap_map_print(map, strcmp(nl_langinfo(CODESET), "UTF-8") == 0);
 	printf("  'mallow report --sample-type pinned_space %u' names whose blocks keep the free "
 	       "memory\n",
@@ -109,10 +125,11 @@ static int show_map(const mw_target_t *target, const void *context, mw_error_t *
 	const mw_number_value_t *top = &arguments->options.top;
 	mw_heap_map_make(&map, snapshot, top->given ? (size_t)top->number : 0);
 	int status = MW_EXIT_FINE;
+	const mw_resident_t resident = mw_resident_of_target(target, snapshot);
 	if (arguments->options.json.given)
-		status = print_json(snapshot, &map);
+		status = print_json(&resident, snapshot, &map);
 	else
-		print_text(snapshot, &map);
+		print_text(&resident, snapshot, &map);
 	mw_heap_map_free(&map);
 	mw_snapshot_free(snapshot);
 	return status;

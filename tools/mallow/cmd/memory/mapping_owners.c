@@ -65,7 +65,7 @@ void mw_mapping_owners_print(const mw_snapshot_t *snapshot, const mw_memory_t *m
 		return;
 	char text[MW_SHOW_BYTES];
 	mw_profile_t *p = named_profile(snapshot, memory, pid);
-	printf("    of the other mappings, %s were mapped by\n",
+	printf("    of what the program mapped, %s were mapped by\n",
 	       mw_format_bytes((int64_t)memory->owned_bytes, text, sizeof(text)));
 	for (size_t i = 0; i < p->sample_count; i++) {
 		printf("    %12s         ",

@@ -8,9 +8,10 @@
 #include "cli/complain.h"
 #include "cli/pager.h"
 #include "cli/print.h"
+#include "cli/terminal.h"
 #include "cmd/input/cpu_rate.h"
+#include "cmd/input/load.h"
 #include "cmd/input/selected_processes.h"
-#include "cmd/memory/heap_walk_request.h"
 #include "cmd/memory/mapping_owners.h"
 #include "cmd/memory/memory_commands.h"
 #include "cmd/process/settings.h"
@@ -19,6 +20,7 @@
 #include "live/process/resident_memory.h"
 #include "model/text.h"
 #include "report/interval.h"
+#include "report/text/resident.h"
 #include "report/text/units.h"
 
 typedef enum stat_unit { unit_bytes, unit_count, unit_ns } stat_unit_t;
@@ -40,12 +42,11 @@ static void print_memory(const mw_memory_t *memory) {
 		       mw_memory_text((mw_memory_use_t)use));
 	}
 	if (memory->walked_ns <= 0)
-		printf("    the process has not walked its heap yet: the heap counts as other "
-		       "mappings\n");
+		printf("    the process has not walked its heap yet: no counter explains the "
+		       "heap\n");
 	if (memory->ranges_missing > 0)
-		printf("    %llu huge blocks or chunks did not fit into the heap walk: they are "
-		       "among "
-		       "the other mappings\n",
+		printf("    %llu huge blocks or chunks did not fit into the heap walk: no counter "
+		       "explains them\n",
 		       (unsigned long long)memory->ranges_missing);
 }
 
@@ -86,11 +87,19 @@ typedef struct status_view {
 	size_t stat_count;
 	bool has_memory; /* the process exists, and smaps can be read */
 	mw_memory_t memory;
-	bool has_interval; /* the interval of memory in use is known */
+	mw_resident_t resident; /* of now, or at the peak of a process that has ended */
+	const char *arenas;     /* see mw_arenas_of() */
+	bool has_interval;      /* the interval of memory in use is known */
 	status_range_t bytes, objects;
 	char program[64];
 	char args[256];
 } status_view_t;
+
+static void print_resident(const status_view_t *view) {
+	char text[MW_RESIDENT_TEXT_BYTES];
+	mw_resident_print(stdout, mw_resident_text(&view->resident, view->arenas, text),
+			  mw_terminal_columns(stdout), "  memory     ", "             ");
+}
 
 static void line(const char *label, const char *format, ...) MW_PRINTF(2, 3);
 
@@ -196,7 +205,7 @@ static void print_estimates(const status_view_t *view) {
 		line("cost limit", "reached: a thread was sampled at %u times T",
 		     1u << (live->doublings & 31));
 	if (live->resident_bytes && !view->has_memory)
-		line("resident", "%s of memory in the whole process",
+		line("resident", "%s in the whole process when it was last seen",
 		     mw_format_bytes((int64_t)live->resident_bytes, bytes, sizeof(bytes)));
 }
 
@@ -271,6 +280,7 @@ static void print_text(const status_view_t *view, bool is_brief) {
 	uint64_t now_ns = mw_now_ns();
 	char age[MW_SHOW_BYTES];
 	printf("%s (pid %d): %s\n", view->program, view->target->pid, mw_fate_name(view->fate));
+	print_resident(view);
 	line("program", "%s",
 	     mw_show_text(mw_path_as_started(header, started, sizeof(started)), exe, sizeof(exe)));
 	line("arguments", "%s", view->args);
@@ -412,6 +422,9 @@ static int print_json(const status_view_t *view) {
 	json_object_set_new(value, "records", json_integer(used(live->records_used)));
 	json_object_set_new(value, "resident_bytes",
 			    json_integer((json_int_t)live->resident_bytes));
+	if (view->resident.bytes > 0)
+		json_object_set_new(value, "resident",
+				    mw_resident_json(&view->resident, view->arenas));
 	if (view->has_memory) {
 		json_object_set_new(value, "memory", memory_json(&view->memory));
 		json_object_set_new(
@@ -481,9 +494,12 @@ static int show_status(const mw_target_t *target, const void *context, mw_error_
 	mw_error_t unreadable;
 	view.has_memory = mw_target_process(target) > 0 &&
 			  mw_memory_read(target->pid, snapshot, &view.memory, &unreadable) == 0;
+	view.resident = view.has_memory ? mw_memory_parts(&view.memory)
+					: mw_resident_from_snapshot(snapshot);
 	set_intervals(&view);
 	mw_profile_t *profile = mw_profile_from_snapshot(snapshot);
 	view.profile = profile;
+	view.arenas = mw_arenas_of_snapshot(snapshot);
 	mw_show_text(snapshot->header.program, view.program, sizeof(view.program));
 	join_args(snapshot->header.args, sizeof(snapshot->header.args), view.args,
 		  sizeof(view.args));

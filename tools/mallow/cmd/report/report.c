@@ -62,6 +62,8 @@ static int report(const mw_arguments_t *arguments, mw_error_t *error) {
 		return -1;
 	if (arguments->options.json.given || options.stacks || options.intervals)
 		inputs.detail = MW_LOAD_SPLIT;
+	if (inputs.target_count == 1 && inputs.base_count == 0)
+		mw_load_add_resident();
 	mw_profile_t *profile;
 	size_t base_first;
 	if (mw_inputs_load(&inputs, &profile, &base_first, error) != 0)

@@ -9,6 +9,7 @@
 #include "model/text.h"
 #include "report/interval.h"
 #include "report/stacks.h"
+#include "report/text/resident.h"
 #include "report/text/units.h"
 #include "symbol/symbolize.h"
 
@@ -121,6 +122,9 @@ int mw_report_json(const mw_profile_t *p, const mw_report_options_t *options, mw
 		json_object_set_new(
 			value, "interval",
 			json_pack("[I,I]", (json_int_t)range.low, (json_int_t)range.high));
+	if (p->origin.resident.bytes > 0)
+		json_object_set_new(value, "resident",
+				    mw_resident_json(&p->origin.resident, mw_arenas_of_profile(p)));
 	add_number(value, "stack_count", (int64_t)stacks.count);
 	for (size_t i = 0; i < stacks.count; i++)
 		if (options->row_limit == 0 || i < options->row_limit)

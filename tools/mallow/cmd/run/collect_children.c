@@ -38,10 +38,15 @@ typedef struct member {
 	mw_snapshot_t *snapshot; /* read without stacks */
 } member_t;
 
-/* Memory in use at the peak, or CPU time in nanoseconds: how much a process counts. */
+/* Returns how much a process counts: its CPU time in nanoseconds, or its memory at the peak, that
+ * of malloc or all that is of no file, whichever is more. */
 static int64_t size_of(const mw_children_t *children, const member_t *member) {
 	const mw_state_live_t *live = &member->snapshot->live;
-	return children->is_cpu ? (int64_t)(live->cpu_ns + live->wall_ns) : live->peak_bytes;
+	if (children->is_cpu)
+		return (int64_t)(live->cpu_ns + live->wall_ns);
+	mw_resident_t resident = mw_resident_from_snapshot(member->snapshot);
+	int64_t own_bytes = (int64_t)(resident.bytes - resident.parts[MW_RESIDENT_FILES]);
+	return own_bytes > live->peak_bytes ? own_bytes : live->peak_bytes;
 }
 
 static bool is_empty(const mw_children_t *children, const member_t *member) {
@@ -93,9 +98,11 @@ void mw_children_poll(mw_children_t *children, int pid) {
 		children->library_seen = mw_process_has_library(pid);
 	if (children->library_seen && children->held_fd < 0)
 		hold_state_file(children, pid);
-	uint64_t anonymous_bytes = mw_memory_anonymous(pid);
+	uint64_t anonymous_bytes = mw_memory_anonymous(pid), most_bytes = mw_memory_most(pid);
 	if (anonymous_bytes > children->anonymous_bytes)
 		children->anonymous_bytes = anonymous_bytes;
+	if (most_bytes > children->most_bytes)
+		children->most_bytes = most_bytes;
 	mw_places_t places = {0};
 	mw_places_add_directories(&places);
 	members_t members = find_members(&places, children->session);
@@ -104,6 +111,20 @@ void mw_children_poll(mw_children_t *children, int pid) {
 			mw_place_remove(members.items[i].place);
 	members_release(&members);
 	mw_places_release(&places);
+}
+
+/* Adds what the run saw of its program, which perhaps called malloc no more, and was killed.  The
+ * heap's growth is in the state file, so the rest is the program's own. */
+static void add_seen(const mw_children_t *children, mw_resident_t *r) {
+	uint64_t heap = r->parts[MW_RESIDENT_MALLOC] + r->parts[MW_RESIDENT_PROFILER];
+	uint64_t *mapped = &r->parts[MW_RESIDENT_MAPPED];
+	if (children->anonymous_bytes > heap && children->anonymous_bytes - heap > *mapped)
+		*mapped = children->anonymous_bytes - heap;
+	uint64_t known = heap + *mapped + r->parts[MW_RESIDENT_FILES];
+	r->bytes = r->bytes > known ? r->bytes : known;
+	r->bytes = children->most_bytes > r->bytes ? children->most_bytes : r->bytes;
+	r->parts[MW_RESIDENT_UNEXPLAINED] = r->bytes - known;
+	r->most_bytes = r->bytes;
 }
 
 /* Orders processes by size_of(), largest first. */
@@ -135,6 +156,11 @@ static char *write_member(const mw_children_t *children, const member_t *member,
 		return NULL;
 	}
 	mw_kernel_symbolize(profile);
+	if (is_program(children, member) && profile->origin.resident.bytes > 0) {
+		mw_resident_t resident = profile->origin.resident;
+		add_seen(children, &resident);
+		mw_profile_set_resident(profile, &resident);
+	}
 	char *path = NULL;
 	if (file) {
 		path = mw_xstrdup(file);
@@ -212,14 +238,20 @@ static void collect_program(const mw_children_t *children, const member_t *membe
 
 static void print_other(const mw_children_t *children, const member_t *member, const char *path) {
 	char bytes[MW_SHOW_BYTES], program[64];
+	const mw_state_live_t *live = &member->snapshot->live;
+	uint64_t resident_bytes = mw_resident_from_snapshot(member->snapshot).bytes;
 	if (children->is_cpu)
-		mw_show_duration(member->snapshot->live.cpu_ns + member->snapshot->live.wall_ns,
-				 bytes);
+		mw_show_duration(live->cpu_ns + live->wall_ns, bytes);
 	else
-		mw_format_bytes(member->snapshot->live.peak_bytes, bytes, sizeof(bytes));
+		mw_format_bytes(resident_bytes > 0 ? (int64_t)resident_bytes : live->peak_bytes,
+				bytes, sizeof(bytes));
 	mw_complain("  %s (pid %d), %s %s: %s",
 		    mw_show_text(member->snapshot->header.program, program, sizeof(program)),
-		    member->place->pid, children->is_cpu ? "CPU time" : "peak", bytes, path);
+		    member->place->pid,
+		    children->is_cpu     ? "CPU time"
+		    : resident_bytes > 0 ? "resident at the peak"
+					 : "malloc's peak",
+		    bytes, path);
 }
 
 /* Names processes that still run.  Their state files are kept. */
@@ -374,20 +406,6 @@ void mw_children_visit(const mw_children_t *children, mw_child_see_t *see, void 
 	mw_places_release(&places);
 }
 
-/* Compares the heap at its peak with the memory that the program was seen to have. */
-static void say_unseen(const mw_children_t *children, const member_t *program) {
-	char heap[MW_SHOW_BYTES], all[MW_SHOW_BYTES];
-	int64_t peak_bytes = program->snapshot->live.peak_bytes;
-	if (!children->is_cpu &&
-	    mw_heap_is_minor(peak_bytes > 0 ? (uint64_t)peak_bytes : 0, children->anonymous_bytes))
-		mw_complain("note: %s had %s of anonymous memory, and its heap about %s; the "
-			    "rest came past malloc, from an allocator of the program's own or "
-			    "from mmap (MALLOW_CONF=prof_mappings:true names its calls)",
-			    children->program,
-			    mw_format_bytes((int64_t)children->anonymous_bytes, all, sizeof(all)),
-			    mw_format_bytes(peak_bytes, heap, sizeof(heap)));
-}
-
 void mw_children_collect(const mw_children_t *children) {
 	mw_places_t places = {0};
 	members_t members = find_children(children, &places);
@@ -406,8 +424,6 @@ void mw_children_collect(const mw_children_t *children) {
 	} else {
 		explain_none(children);
 	}
-	if (program)
-		say_unseen(children, program);
 	collect_others(children, &members, first);
 	name_running(&members);
 	members_release(&members);

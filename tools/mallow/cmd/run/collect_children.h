@@ -24,10 +24,10 @@ typedef struct mw_children {
 	/* Descriptor of the program's state file, or -1; the file's name may disappear with the
 	 * program. */
 	int held_fd;
-	uint64_t anonymous_bytes; /* most resident memory of no file that the program was seen to
-				     have */
-	bool is_cpu;              /* profiles are of CPU time, not of memory */
-	uint64_t mean_bytes;      /* T that the user asked for */
+	/* Most resident memory of no file, and in all, that the program was seen to have. */
+	uint64_t anonymous_bytes, most_bytes;
+	bool is_cpu;         /* profiles are of CPU time, not of memory */
+	uint64_t mean_bytes; /* T that the user asked for */
 } mw_children_t;
 
 /* Called after the program has ended.  Writes the profiles of the run's ended processes, removes

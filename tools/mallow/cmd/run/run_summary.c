@@ -18,6 +18,7 @@
 #include "report/report.h"
 #include "report/stacks.h"
 #include "report/text/names.h"
+#include "report/text/resident.h"
 #include "report/text/units.h"
 #include "symbol/symbolize.h"
 #include "view/select/wrappers.h"
@@ -52,12 +53,13 @@ void mw_run_summary_print_heading(const mw_snapshot_t *snapshot, int pid) {
 		    mw_show_text(snapshot->header.program, program, sizeof(program)), pid);
 }
 
-/* Formats "6.31 MiB in 120 objects"; exact values are printed to the byte. */
+/* Formats "6.31 MiB in 120 objects"; exact values are printed to the byte, as malloc rounded them
+ * up. */
 static const char *amount(int64_t bytes, int64_t objects, bool exact, char *buffer, size_t size) {
 	char bytes_text[MW_SHOW_BYTES], objects_text[2 * MW_SHOW_BYTES];
 	char exactly[MW_SHOW_BYTES] = "";
 	if (exact && bytes >= 1024)
-		snprintf(exactly, sizeof(exactly), " (%" PRId64 " bytes)", bytes);
+		snprintf(exactly, sizeof(exactly), " (%" PRId64 " usable bytes)", bytes);
 	snprintf(buffer, size, "%s%s in %s", mw_format_bytes(bytes, bytes_text, sizeof(bytes_text)),
 		 exactly, mw_format_counted(objects, "object", objects_text, sizeof(objects_text)));
 	return buffer;
@@ -78,20 +80,32 @@ static uint64_t time_of_peak(const mw_snapshot_t *snapshot) {
 	return peak_ns > start_ns ? peak_ns - start_ns : 0;
 }
 
+/* Says what all of the process's memory was used for: what follows is malloc's alone. */
+static void print_resident(const mw_run_summary_t *s) {
+	const mw_resident_t *resident = &s->profile->origin.resident;
+	char text[MW_RESIDENT_TEXT_BYTES];
+	mw_resident_print(stderr,
+			  mw_resident_text(resident, mw_arenas_of_profile(s->profile), text),
+			  mw_terminal_columns(stderr), "mallow: ", "mallow:   ");
+	if (mw_resident_asks_who_mapped(resident) &&
+	    mw_profile_find_type(s->profile, "inuse_mapped") < 0)
+		mw_complain("  MALLOW_CONF=prof_mappings:true names who maps memory past malloc");
+}
+
 static void print_totals(const mw_run_summary_t *s) {
 	const mw_state_live_t *live = &s->snapshot->live;
 	char text[4 * MW_SHOW_BYTES], after[MW_SHOW_BYTES];
 	char rate[MW_SHOW_BYTES], samples[MW_SHOW_BYTES];
 	bool exact = live->mean_bytes == 1;
 	uint64_t peak_ns = time_of_peak(s->snapshot);
-	mw_complain("peak:            %s, %s after the start",
+	mw_complain("live at the peak: %s, %s after the start",
 		    amount(live->peak_bytes, total_of(s->profile, "peak_objects"), exact, text,
 			   sizeof(text)),
 		    mw_show_duration(peak_ns, after));
-	mw_complain("live at the end: %s",
+	mw_complain("live at the end:  %s",
 		    amount(live->live_bytes, mw_whole_count(live->live_objects_q16), exact, text,
 			   sizeof(text)));
-	mw_complain("allocated:       %s",
+	mw_complain("allocated:        %s",
 		    amount(live->alloc_bytes, mw_whole_count(live->alloc_objects_q16), exact, text,
 			   sizeof(text)));
 	mw_complain("%s sample%s, T = %s%s",
@@ -269,6 +283,7 @@ void mw_run_summary_print(const mw_run_summary_t *s) {
 	/* jemalloc's and gperftools' formats have no peak. */
 	bool has_peak = mw_format_of_name(s->path) == MW_FORMAT_PROTO && live->peak_bytes > 0;
 	bool is_far_below = live->live_bytes < live->peak_bytes / 2;
+	print_resident(s);
 	print_totals(s);
 	print_hint(s);
 	/* In place: a profile of every allocation has some 400,000 samples, and a copy of it takes

@@ -528,6 +528,8 @@ static void read_comments(mw_profile_t *p) {
 			origin->killed = true;
 		else if (strncmp(text, "sampling off: ", 14) == 0)
 			read_pauses(origin, text);
+		else
+			mw_resident_of_comment(text, &origin->resident);
 	}
 }
 

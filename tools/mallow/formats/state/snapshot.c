@@ -381,6 +381,8 @@ mw_profile_t *mw_profile_from_snapshot(const mw_snapshot_t *snapshot) {
 	mw_builder_begin(&b, p, snapshot);
 	set_origin(p, snapshot);
 	add_comments(p);
+	const mw_resident_t resident = mw_resident_from_snapshot(snapshot);
+	mw_profile_set_resident(p, &resident);
 	if (snapshot->tick_count > 0)
 		mw_history_from_snapshot(&p->history, snapshot);
 	if (snapshot->records != NULL)

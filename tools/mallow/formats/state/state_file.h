@@ -118,6 +118,10 @@ bool mw_heap_is_minor(uint64_t heap_bytes, uint64_t process_bytes);
 /* Returns the memory that the heap had at most when its statistics were written. */
 uint64_t mw_snapshot_heap_bytes(const mw_snapshot_t *snapshot);
 
+/* Returns what the process's resident memory was used for when it had most, by the last count of
+ * its pages (prof/mappings/resident_pages.h); bytes == 0: it counted none. */
+mw_resident_t mw_resident_from_snapshot(const mw_snapshot_t *snapshot);
+
 /* Adds the ticks and pauses of a snapshot that was read with MW_SNAPSHOT_HISTORY. Adds the peak,
  * too, if it lies between two ticks. */
 void mw_history_from_snapshot(mw_history_t *history, const mw_snapshot_t *snapshot);

@@ -49,30 +49,40 @@ typedef struct reader {
 	mw_memory_t *out;
 } reader_t;
 
-uint64_t mw_memory_anonymous(int pid) {
+/* Returns a number of /proc/<pid>/status in bytes; 0: there is none. `name` ends with a colon. */
+static uint64_t status_bytes(int pid, const char *name) {
 	char path[64], line[256];
 	uint64_t kilobytes = 0;
+	size_t length = strlen(name);
 	snprintf(path, sizeof(path), "/proc/%d/status", mw_process_thread(pid));
 	FILE *file = fopen(path, "re");
 	while (file != NULL && kilobytes == 0 && fgets(line, sizeof(line), file) != NULL)
-		if (sscanf(line, "RssAnon: %" SCNu64, &kilobytes) != 1)
-			kilobytes = 0;
+		if (strncmp(line, name, length) == 0)
+			kilobytes = strtoull(line + length, NULL, 10);
 	if (file != NULL)
 		fclose(file);
 	return kilobytes <= UINT64_MAX / 1024 ? kilobytes * 1024 : 0;
 }
 
+uint64_t mw_memory_anonymous(int pid) {
+	return status_bytes(pid, "RssAnon:");
+}
+
+uint64_t mw_memory_most(int pid) {
+	return status_bytes(pid, "VmHWM:");
+}
+
 const char *mw_memory_name(mw_memory_use_t use) {
 	static const char *const names[MW_MEMORY_USES] = {
-		"live",     "rounding", "free_in_pages", "kept",  "metadata",
-		"profiler", "stacks",   "files",         "other",
+		"live",   "rounding", "free_in_pages", "kept",   "metadata", "profiler",
+		"stacks", "files",    "shared",        "mapped", "other",
 	};
 	return names[use];
 }
 
 const char *mw_memory_text(mw_memory_use_t use) {
 	static const char *const texts[MW_MEMORY_USES] = {
-		"blocks in use, as requested: what remains of the heap",
+		"blocks in use, bytes that the program requested",
 		"rounding of their sizes",
 		"free blocks in the same pages",
 		"free, kept for reuse",
@@ -80,7 +90,9 @@ const char *mw_memory_text(mw_memory_use_t use) {
 		"profile and state file",
 		"stacks of threads",
 		"files, program and libraries",
-		"other mappings: what remains of all",
+		"shared memory",
+		"mapped by the program itself",
+		"what no counter explains",
 	};
 	return texts[use];
 }
@@ -196,6 +208,15 @@ static uint64_t top_of_stacks(const reader_t *r, const mapping_t *m) {
 	return top < m->limit ? top : m->limit;
 }
 
+static bool is_shared_memory(const mapping_t *m) {
+	static const char *const begins[] = {"/dev/zero", "/SYSV", "/memfd:", "/dev/shm/",
+					     "/anon_hugepage"};
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		if (m->mode[3] == 's' && strncmp(m->path, begins[i], strlen(begins[i])) == 0)
+			return true;
+	return false;
+}
+
 /* Returns the use of a mapping that holds no range and no known stack. */
 static mw_memory_use_t use_of(const reader_t *r, const mapping_t *m) {
 	if (strstr(m->path, "/mallow-") != NULL || strstr(m->path, "mallow-state") != NULL)
@@ -203,10 +224,14 @@ static mw_memory_use_t use_of(const reader_t *r, const mapping_t *m) {
 	if (strncmp(m->path, "[stack", 6) == 0)
 		return MW_MEMORY_STACKS;
 	if (m->path[0] == '/')
-		return MW_MEMORY_FILES;
+		return is_shared_memory(m) ? MW_MEMORY_SHARED : MW_MEMORY_FILES;
 	if (m->path[0] == '\0' && r->before_is_library && r->before.limit == m->start)
 		return MW_MEMORY_METADATA;
-	return MW_MEMORY_OTHER;
+	/* Others are of the kernel: [vdso], [vvar]. */
+	if (m->path[0] == '[' && strcmp(m->path, "[heap]") != 0 &&
+	    strncmp(m->path, "[anon", 5) != 0)
+		return MW_MEMORY_OTHER;
+	return MW_MEMORY_MAPPED;
 }
 
 /* Subtracts thread stacks from a mapping.  The kernel merges a stack with a mapping above it. */
@@ -288,9 +313,9 @@ static void take_mapping(reader_t *r, const mapping_t *m) {
 		r->huge_page_bytes += m->in_huge_pages;
 	r->out->resident_bytes += m->resident;
 	uint64_t stacks = m->path[0] == '\0' ? take_stacks(r, m, rest) : 0;
-	mw_memory_use_t use = stacks > 0 ? MW_MEMORY_OTHER : use_of(r, m);
+	mw_memory_use_t use = stacks > 0 ? MW_MEMORY_MAPPED : use_of(r, m);
 	r->out->bytes[use] += rest - stacks;
-	if (use == MW_MEMORY_OTHER && r->owned_count > 0)
+	if ((use == MW_MEMORY_MAPPED || use == MW_MEMORY_SHARED) && r->owned_count > 0)
 		share_out(r, m, rest - stacks);
 	/* The zeroed data of the library is the anonymous mapping that follows its file. */
 	r->before_is_library = is_library || (r->before_is_library && m->path[0] == '\0' &&
@@ -321,6 +346,8 @@ static void read_smaps(reader_t *r, FILE *smaps) {
 			at.resident = kilobytes * 1024;
 		} else if (sscanf(line, "AnonHugePages: %" SCNu64, &kilobytes) == 1) {
 			at.in_huge_pages = kilobytes * 1024;
+		} else if (sscanf(line, "Swap: %" SCNu64, &kilobytes) == 1) {
+			r->out->swapped_bytes += kilobytes * 1024;
 		} else if (strchr("0123456789abcdef", line[0]) != NULL &&
 			   parse_mapping(line, &next)) {
 			if (at.limit != 0)
@@ -345,9 +372,9 @@ static double rounding_share(const mw_snapshot_t *snapshot) {
 	return usable > 0 && requested >= 0 && requested < usable ? 1 - requested / usable : 0;
 }
 
-/* Divides the heap's memory.  Memory that is neither free nor metadata counts as blocks, so
- * every byte has a use although the heap walk is older than smaps.  But where chunks have huge
- * pages, what is more than the blocks is the rest of these, which came with the first access. */
+/* Divides the heap's memory.  The heap walk is older than smaps: what is neither free nor metadata
+ * counts as blocks up to their size by the walk, and what is more has no explanation.  But where
+ * chunks have huge pages, it is the rest of these, which came with the first access. */
 static void split_heap(reader_t *r) {
 	const mw_state_live_t *live = &r->snapshot->live;
 	mw_memory_t *out = r->out;
@@ -370,9 +397,44 @@ static void split_heap(reader_t *r) {
 	out->bytes[MW_MEMORY_KEPT] += take(&chunks, take(&more, r->huge_page_bytes));
 	out->bytes[MW_MEMORY_PROFILER] += r->by_kind[MW_RANGE_PROFILER];
 	uint64_t blocks = chunks + r->by_kind[MW_RANGE_HUGE];
-	uint64_t rounding = (uint64_t)((double)blocks * rounding_share(r->snapshot));
-	out->bytes[MW_MEMORY_ROUNDING] = take(&blocks, rounding);
-	out->bytes[MW_MEMORY_LIVE] = blocks;
+	uint64_t known = take(&blocks, out->blocks_bytes);
+	uint64_t rounding = (uint64_t)((double)known * rounding_share(r->snapshot));
+	out->bytes[MW_MEMORY_OTHER] += blocks;
+	out->bytes[MW_MEMORY_ROUNDING] = take(&known, rounding);
+	out->bytes[MW_MEMORY_LIVE] = known;
+}
+
+/* What the heap maps beyond the ranges of the walk is not the program's: the walk is older, there
+ * was none yet, or the file had no room. */
+static void take_unwalked(reader_t *r) {
+	mw_memory_t *out = r->out;
+	uint64_t mapped = r->snapshot->live.stats[MW_STAT_mapped_bytes];
+	for (size_t i = 0; i < r->range_count; i++)
+		if (r->ranges[i].kind == MW_RANGE_CHUNKS || r->ranges[i].kind == MW_RANGE_HUGE ||
+		    r->ranges[i].kind == MW_RANGE_HUGE_CACHED)
+			take(&mapped, r->ranges[i].limit - r->ranges[i].start);
+	out->bytes[MW_MEMORY_OTHER] += take(&out->bytes[MW_MEMORY_MAPPED], mapped);
+}
+
+mw_resident_t mw_memory_parts(const mw_memory_t *m) {
+	const uint64_t *by_use = m->bytes;
+	uint64_t blocks = by_use[MW_MEMORY_LIVE] + by_use[MW_MEMORY_ROUNDING];
+	return (mw_resident_t){
+		.bytes = m->resident_bytes,
+		.most_bytes = m->most_bytes > m->resident_bytes ? m->most_bytes : m->resident_bytes,
+		.parts = {[MW_RESIDENT_MALLOC] = blocks + by_use[MW_MEMORY_FREE] +
+						 by_use[MW_MEMORY_KEPT] +
+						 by_use[MW_MEMORY_METADATA],
+			  [MW_RESIDENT_MAPPED] = by_use[MW_MEMORY_MAPPED],
+			  [MW_RESIDENT_FILES] = by_use[MW_MEMORY_FILES],
+			  [MW_RESIDENT_SHARED] = by_use[MW_MEMORY_SHARED],
+			  [MW_RESIDENT_STACKS] = by_use[MW_MEMORY_STACKS],
+			  [MW_RESIDENT_PROFILER] = by_use[MW_MEMORY_PROFILER],
+			  [MW_RESIDENT_UNEXPLAINED] = by_use[MW_MEMORY_OTHER]},
+		.block_bytes = m->blocks_bytes,
+		.touched_bytes = blocks,
+		.swapped_bytes = m->swapped_bytes,
+	};
 }
 
 int mw_memory_read(int pid, const mw_snapshot_t *snapshot, mw_memory_t *out, mw_error_t *error) {
@@ -381,7 +443,8 @@ int mw_memory_read(int pid, const mw_snapshot_t *snapshot, mw_memory_t *out, mw_
 	FILE *smaps = fopen(path, "re");
 	if (smaps == NULL)
 		return mw_error_set(error, "%s: cannot open: %s", path, strerror(errno));
-	*out = (mw_memory_t){.walked_ns = (int64_t)snapshot->live.heap_walk_realtime_ns};
+	*out = (mw_memory_t){.walked_ns = (int64_t)snapshot->live.heap_walk_realtime_ns,
+			     .most_bytes = mw_memory_most(pid)};
 	if (snapshot->live.ranges_used > snapshot->range_count)
 		out->ranges_missing = snapshot->live.ranges_used - snapshot->range_count;
 	reader_t r = {.snapshot = snapshot, .out = out, .pid = pid};
@@ -393,6 +456,7 @@ int mw_memory_read(int pid, const mw_snapshot_t *snapshot, mw_memory_t *out, mw_
 	sort_ranges(&r);
 	read_smaps(&r, smaps);
 	split_heap(&r);
+	take_unwalked(&r);
 	choose_owners(&r);
 	free(r.owned);
 	free(r.by_stack);

@@ -20,7 +20,9 @@ typedef enum mw_memory_use {
 	MW_MEMORY_PROFILER, /* tables of the profiler, and the state file */
 	MW_MEMORY_STACKS,
 	MW_MEMORY_FILES,
-	MW_MEMORY_OTHER,
+	MW_MEMORY_SHARED, /* shared memory without a name, or of /dev/shm */
+	MW_MEMORY_MAPPED, /* mapped by the program itself */
+	MW_MEMORY_OTHER,  /* what no counter explains */
 	MW_MEMORY_USES,
 } mw_memory_use_t;
 
@@ -30,11 +32,13 @@ typedef enum mw_memory_use {
 typedef struct mw_memory {
 	uint64_t bytes[MW_MEMORY_USES]; /* by use; their sum is `resident_bytes` */
 	uint64_t resident_bytes;        /* Rss of all mappings in smaps */
-	uint64_t blocks_bytes;          /* bytes in blocks in use, by the heap's counters */
-	int64_t walked_ns;              /* CLOCK_REALTIME of the last heap walk; 0 = none yet */
-	/* Number of ranges that the state file has no room for; they count as other. */
+	uint64_t most_bytes;            /* most since the start, by the kernel; 0 = not known */
+	uint64_t swapped_bytes;
+	uint64_t blocks_bytes; /* bytes in blocks in use, by the heap's counters */
+	int64_t walked_ns;     /* CLOCK_REALTIME of the last heap walk; 0 = none yet */
+	/* Number of ranges that the state file has no room for; what they hold counts as other. */
 	uint64_t ranges_missing;
-	/* Parts of the other mappings by the stack of the call that mapped them, largest first,
+	/* Parts of the program's mappings by the stack of the call that mapped them, largest first,
 	 * with resident bytes: of a process that records its mappings (option prof_mappings). */
 	mw_stack_bytes_t owners[MW_MEMORY_OWNERS_MAX];
 	size_t owner_count;
@@ -45,8 +49,13 @@ typedef struct mw_memory {
  * -1: smaps cannot be read. */
 int mw_memory_read(int pid, const mw_snapshot_t *snapshot, mw_memory_t *out, mw_error_t *error);
 
-/* Returns the resident memory of a process that is of no file; 0: not known. */
+/* Adds the uses up to the parts that all views name. */
+mw_resident_t mw_memory_parts(const mw_memory_t *memory);
+
+/* Returns the resident memory of a process that is of no file, and its maximum since the start, of
+ * files, too; 0: not known. */
 uint64_t mw_memory_anonymous(int pid);
+uint64_t mw_memory_most(int pid);
 
 /* Returns the name of a use for JSON ("live"), and in a few words. */
 const char *mw_memory_name(mw_memory_use_t use);
