@@ -98,7 +98,7 @@ ok "a dump of the process"
 conf=prof_state_min:0,prof_sample:1 start_ready ./mappings
 step w a
 try 0 "$mallow" report --json "$pid"
-says_not out mapped
+says_not out '_mapped'
 try 2 "$mallow" report --sample-type inuse_mapped "$pid"
 ok "off"
 
