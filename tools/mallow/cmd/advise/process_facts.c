@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cli/print.h"
-#include "cmd/memory/heap_walk_request.h"
+#include "cmd/input/load.h"
 #include "live/enter/enter.h"
 #include "live/pages/block_pages.h"
 #include "live/pages/thread_stacks.h"
