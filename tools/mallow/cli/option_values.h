@@ -57,7 +57,7 @@ typedef struct mw_option_values {
 	mw_flag_value_t addresses, ages, all, alloc_objects, alloc_space, brief, bundle, call_tree,
 		contentions, control, cpu, cum, drop_negative, dry_run, exact, filefunctions, files,
 		flat, functions, in_process, intel_syntax, interactive, interval, inuse_objects,
-		inuse_space, json, labels, last, leaks, lines, look, man, mean, mean_delay,
+		inuse_space, json, labels, last, leaks, lines, locks, look, man, mean, mean_delay,
 		memory_cost, no_browser, no_default_suppressions, no_pager, no_symbols, noinlines,
 		normalize, peak_objects, peak_space, peek, relative_percentages, shared, show_bytes,
 		stacks, strict, symbols, test, total_delay, trim, version, wall, wrappers;

@@ -2,7 +2,7 @@
  * command.h -- the command's entry point.
  * Layer: cmd.  The folder's door.  command.c finds the subcommand, subcommands.c holds the table
  * of all subcommands. The code of the subcommands is in the folders below: input, marks, process,
- * run, profile, report, doctor, compat. */
+ * run, profile, cpu, report, doctor, compat. */
 #ifndef MW_TOOL_CMD_COMMAND_H
 #define MW_TOOL_CMD_COMMAND_H
 

@@ -55,6 +55,7 @@ const mw_help_topic_t mw_help_topics[] = {
 	{SLOW " malloc allocation", "mallow cpu --memory-cost PID",
 	 "time in malloc and free by caller"},
 	{SLOW " " WAITING, "mallow cpu --wall PID", "also what its threads wait for"},
+	{WAITING, "mallow cpu --locks PID", "which locks threads wait for, and who holds them"},
 	{SLOW " churn temporary", "mallow report --sample-type alloc_space PID",
 	 "who allocates most, freed or not"},
 	{REGRESSION, "mallow diff BEFORE AFTER", "what grew and shrank between two profiles"},

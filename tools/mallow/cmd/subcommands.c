@@ -8,6 +8,7 @@
 #include "cmd/command_groups.h"
 #include "cmd/compat/compat.h"
 #include "cmd/compat/shell.h"
+#include "cmd/cpu/cpu_command.h"
 #include "cmd/doctor/doctor.h"
 #include "cmd/input/load.h"
 #include "cmd/leaks/leaks_command.h"

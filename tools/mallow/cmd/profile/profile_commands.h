@@ -11,7 +11,6 @@
 #include "cli/options.h"
 
 int mw_cmd_view(const mw_arguments_t *arguments); /* top, tree and all other views */
-int mw_cmd_cpu(const mw_arguments_t *arguments);  /* CPU time of a live process */
 int mw_cmd_timeline(const mw_arguments_t *arguments);
 
 /* `mallow top` as a live view instead of a table.  True on a terminal, for one live process,

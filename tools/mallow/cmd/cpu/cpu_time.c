@@ -12,9 +12,10 @@
 #include "cli/complain.h"
 #include "cli/pager.h"
 #include "cli/terminal.h"
+#include "cmd/cpu/cpu_command.h"
+#include "cmd/cpu/lock_waits.h"
 #include "cmd/input/cpu_rate.h"
 #include "cmd/input/load.h"
-#include "cmd/profile/profile_commands.h"
 #include "cmd/profile/view.h"
 #include "cmd/profile/view_request.h"
 #include "formats/file/open_state_file.h"
@@ -29,6 +30,8 @@
 #define COST_ROWS 40
 /* How often the progress line changes, and whether the process still runs is looked at. */
 #define STEP_NS 100000000
+/* How often --locks looks at the threads. */
+#define LOOK_NS 10000000
 
 /* A program that is on a CPU for a smaller share of the time mostly waits. */
 #define WAITING_SHARE 0.1
@@ -36,9 +39,10 @@
 typedef struct cpu_job {
 	const mw_arguments_t *arguments;
 	double seconds, wait_seconds;
-	uint32_t rate; /* as live.cpu_hz */
-	bool has_file; /* the result is not a text for a person */
-	bool is_cost;  /* --memory-cost */
+	uint32_t rate;          /* as live.cpu_hz */
+	bool has_file;          /* the result is not a text for a person */
+	bool is_cost;           /* --memory-cost */
+	mw_lock_waits_t *locks; /* --locks; NULL: without */
 } cpu_job_t;
 
 /* Samples that were begun. */
@@ -57,10 +61,19 @@ static void on_interrupt(int signal_number) {
 	interrupted = 1;
 }
 
+/* What was read of another process that has the pid by now does not count. */
+static void poll_locks(const cpu_job_t *job, mw_lease_t *lease) {
+	if (job->locks == NULL)
+		return;
+	mw_lock_waits_poll(job->locks);
+	if (!mw_lease_has_process(lease))
+		mw_lock_waits_undo(job->locks);
+}
+
 /* Waits, and shows how far it is. Returns the seconds that it took. */
 static double wait_for(const mw_target_t *target, const cpu_job_t *job, mw_lease_t *lease) {
 	struct sigaction action = {.sa_handler = on_interrupt}, interrupt, terminate, hangup;
-	const struct timespec step = {.tv_nsec = STEP_NS};
+	const struct timespec step = {.tv_nsec = job->locks != NULL ? LOOK_NS : STEP_NS};
 	double begin = mw_monotonic_seconds(), past = 0, seconds = job->seconds;
 	sigaction(SIGINT, &action, &interrupt);
 	sigaction(SIGTERM, &action, &terminate);
@@ -69,8 +82,9 @@ static double wait_for(const mw_target_t *target, const cpu_job_t *job, mw_lease
 		mw_progress("pid %d: %s, %.0f of %.3g s; ^C shows what there is", target->pid,
 			    mw_cpu_source(job->rate), past, seconds);
 		const struct timespec rest = {.tv_nsec = (long)((seconds - past) * 1e9)};
-		nanosleep(seconds - past < (double)STEP_NS / 1e9 ? &rest : &step, NULL);
+		nanosleep(seconds - past < (double)step.tv_nsec / 1e9 ? &rest : &step, NULL);
 		mw_lease_keep(lease);
+		poll_locks(job, lease);
 		past = mw_monotonic_seconds() - begin;
 	}
 	mw_progress_end();
@@ -155,6 +169,22 @@ static void say_waiting(const mw_target_t *target, const cpu_job_t *job,
 		mw_complain("note: pid %d was on a CPU %.2g %% of the time; 'mallow cpu --wall %d' "
 			    "shows what it waits for",
 			    target->pid, share * 100, target->pid);
+}
+
+/* Shows the locks that threads waited for. */
+static int show_locks(const mw_target_t *target, const cpu_job_t *job, const mw_snapshot_t *after,
+		      double seconds, mw_error_t *error) {
+	if (mw_lock_waits_were_refused(job->locks))
+		return mw_error_set(error,
+				    "pid %d: the kernel does not tell what its threads wait for: "
+				    "that takes the right to trace the process (ptrace(2))",
+				    target->pid);
+	mw_profile_t *profile = mw_profile_of_cpu(after);
+	mw_lock_waits_add(job->locks, profile);
+	mw_load_names(target, NULL, MW_LOAD_SYMBOLS_NOTES, profile);
+	mw_lock_waits_print(stdout, job->locks, profile, seconds);
+	mw_profile_free(profile);
+	return 0;
 }
 
 static int show(const mw_target_t *target, const cpu_job_t *job, const mw_snapshot_t *after,
@@ -260,9 +290,13 @@ static int sample(const mw_target_t *target, const cpu_job_t *job, int fd, mw_er
 	if (result == 0) {
 		mw_snapshot_cpu_since(after, before);
 		say_notes(target, after, before, &samples, &seconds);
-		result = job->is_cost ? show_memory_cost(target, job, fd, before, after, &samples,
-							 seconds, error)
-				      : show(target, job, after, &samples, seconds, error);
+		if (job->is_cost)
+			result = show_memory_cost(target, job, fd, before, after, &samples, seconds,
+						  error);
+		else if (job->locks != NULL)
+			result = show_locks(target, job, after, seconds, error);
+		else
+			result = show(target, job, after, &samples, seconds, error);
 		mw_snapshot_free(after);
 	}
 	mw_snapshot_free(before);
@@ -276,25 +310,37 @@ static int work(const mw_target_t *target, const void *context, mw_error_t *erro
 				    "%s: it is no live process; 'mallow top --cpu' shows the CPU "
 				    "time in a state file",
 				    target->shown);
+	if (job->locks != NULL && mw_target_process(target) <= 0)
+		return mw_error_set(error, "%s: --locks needs a process that can be seen from here",
+				    target->shown);
 	int fd = mw_open_file(target->path, O_RDONLY | O_NONBLOCK);
 	if (fd < 0)
 		return mw_error_set(error, "%s: %s", target->shown, strerror(errno));
+	if (job->locks != NULL)
+		mw_lock_waits_begin(job->locks, target->pid);
 	int result = sample(target, job, fd, error);
 	close(fd);
 	return result;
 }
 
-/* The table of --memory-cost is of CPU time, and has no other form. */
-static bool is_cost_alone(const mw_arguments_t *arguments) {
-	static const char *const others[] = {"wall", "event", "output", "format"};
-	if (!arguments->options.memory_cost.given)
-		return true;
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (mw_argument(arguments, others[i])->given) {
-			mw_complain("cpu: --%s and --memory-cost do not go together", others[i]);
+/* The table of --memory-cost is of CPU time, that of --locks of wall-clock time; they have no other
+ * form. */
+static bool is_alone(const mw_arguments_t *arguments, const char *table,
+		     const char *const *others) {
+	for (; mw_argument(arguments, table)->given && *others != NULL; others++)
+		if (mw_argument(arguments, *others)->given) {
+			mw_complain("cpu: --%s and --%s do not go together", *others, table);
 			return false;
 		}
 	return true;
+}
+
+static bool are_tables_alone(const mw_arguments_t *arguments) {
+	static const char *const beside_cost[] = {"wall", "event", "output", "format", NULL};
+	static const char *const beside_locks[] = {"memory-cost", "event", "output",
+						   "format",      "json",  NULL};
+	return is_alone(arguments, "memory-cost", beside_cost) &&
+	       is_alone(arguments, "locks", beside_locks);
 }
 
 int mw_cmd_cpu(const mw_arguments_t *arguments) {
@@ -308,11 +354,14 @@ int mw_cmd_cpu(const mw_arguments_t *arguments) {
 		.wait_seconds = wait->given ? wait->seconds : MW_REQUEST_WAIT_SECONDS,
 		.rate = MW_CPU_DEFAULT_HZ,
 		.is_cost = arguments->options.memory_cost.given,
+		.locks = arguments->options.locks.given ? mw_lock_waits_new() : NULL,
 	};
 	if (!mw_cpu_rate_take(arguments, &arguments->options.rate, &job.rate))
 		return MW_EXIT_TROUBLE;
-	if (!is_cost_alone(arguments))
+	if (!are_tables_alone(arguments))
 		return MW_EXIT_TROUBLE;
+	if (arguments->options.locks.given)
+		job.rate |= MW_CPU_WALL;
 	mw_load_take_options(arguments);
 	mw_view_request_make(arguments, &request);
 	if (mw_view_request_check(&request, &error) != 0) {
@@ -322,5 +371,7 @@ int mw_cmd_cpu(const mw_arguments_t *arguments) {
 	job.has_file = request.path != NULL || request.picture != NULL;
 	if (!job.has_file)
 		mw_pager_begin(arguments);
-	return mw_on_target(arguments->operands[0], work, &job);
+	int status = mw_on_target(arguments->operands[0], work, &job);
+	mw_lock_waits_free(job.locks);
+	return status;
 }
