@@ -91,6 +91,9 @@ says out '^   only grows: only a live process or its state file tells it'
 try 0 "$mallow" dump -o plain.heap "$pid"
 try 0 "$mallow" advise plain.heap
 says out '^   freed at once: the profile holds no lifetimes'
+try 0 "$mallow" dump -o plain.pb.gz "$pid"
+try 0 "$mallow" advise plain.pb.gz
+says out '^   reserve here: the profile holds no sizes .*mallow dump --labels'
 try 2 "$mallow" advise nothing.pb.gz
 one_line_error
 ok "files"

@@ -37,7 +37,8 @@ typedef struct maker {
 	mw_table_t by_name;
 	size_t function; /* of the last sample */
 	const char *grows;
-	int types[VALUES]; /* types of the profile; -1: it has none */
+	int types[VALUES];             /* types of the profile; -1: it has none */
+	bool has_sizes, has_lifetimes; /* labels of what was allocated and freed */
 } maker_t;
 
 static int64_t value_of(const maker_t *m, size_t sample, value_t value) {
@@ -188,6 +189,9 @@ static void add_sample(maker_t *m, size_t i) {
 	facts->live_bytes += value_of(m, i, VALUE_INUSE_SPACE);
 	facts->freed_objects += freed;
 	int64_t size = number_of(m, sample, MW_LABEL_SIZE);
+	m->has_sizes = m->has_sizes || (objects > 0 && size > 0);
+	m->has_lifetimes =
+		m->has_lifetimes || (freed > 0 && label_of(m, sample, MW_LABEL_LIFETIME) != NULL);
 	if (grows != NULL && f->grows == NULL)
 		f->grows = grows;
 	if (grows != NULL && objects > 0 && size > 0)
@@ -214,13 +218,18 @@ static bool has_blocks(const mw_facts_t *facts) {
 static void set_unanswered(const maker_t *m) {
 	mw_facts_t *facts = m->facts;
 	const char **why = facts->unanswered;
-	static const char *const no_lifetimes = "the profile holds no lifetimes of freed blocks";
+	static const char *const no_lifetimes =
+		"the profile holds no lifetimes of freed blocks; 'mallow dump --labels' keeps them";
+	static const char *const no_sizes =
+		"the profile holds no sizes of allocated blocks; 'mallow dump --labels' keeps them";
 	static const char *const no_blocks =
 		"only live processes and state files tell when blocks were allocated";
 	if (m->types[VALUE_FREED_OBJECTS] < 0)
 		why[MW_FINDING_freed_at_once] = why[MW_FINDING_other_threads] = no_lifetimes;
-	if (m->types[VALUE_ALLOC_SAMPLES] < 0)
-		why[MW_FINDING_reserve] = "the profile holds no sizes of allocated blocks";
+	else if (!m->has_lifetimes && facts->freed_objects > 0)
+		why[MW_FINDING_freed_at_once] = no_lifetimes;
+	if (m->types[VALUE_ALLOC_SAMPLES] < 0 || (!m->has_sizes && facts->alloc_objects > 0))
+		why[MW_FINDING_reserve] = no_sizes;
 	if (m->types[VALUE_PINNED_SPACE] < 0)
 		why[MW_FINDING_fragmentation] = "the profile has no walk of the heap";
 	if (!has_blocks(facts))

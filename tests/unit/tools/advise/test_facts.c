@@ -147,6 +147,20 @@ static void unanswered(void) {
 	mw_profile_free(p);
 }
 
+/* Values without the labels that tell sizes and lifetimes apart answer neither. */
+static void without_labels(void) {
+	mw_profile_t *p = new_profile();
+	mw_facts_t facts;
+	add(p, "main;build", (values_t){.alloc_objects = 3, .alloc_bytes = 30, .freed = 2}, NULL,
+	    0);
+	mw_facts_make(&facts, p, NULL, NULL);
+	CHECK(facts.unanswered[MW_FINDING_reserve] != NULL);
+	CHECK(facts.unanswered[MW_FINDING_freed_at_once] != NULL);
+	CHECK(facts.unanswered[MW_FINDING_other_threads] == NULL);
+	mw_facts_free(&facts);
+	mw_profile_free(p);
+}
+
 static void growers(void) {
 	static const char *const rows[][2] = {
 		{"std::vector<int, std::allocator<int> >::_M_realloc_insert<int const&>",
@@ -201,6 +215,7 @@ int main(void) {
 	RUN(rungs);
 	RUN(lifetimes);
 	RUN(unanswered);
+	RUN(without_labels);
 	RUN(growers);
 	RUN(thread_starts);
 	return 0;

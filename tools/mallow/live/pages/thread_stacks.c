@@ -72,7 +72,8 @@ static int compare_pointers(const void *left, const void *right) {
 }
 
 /* Returns the end of the page with the lowest thread pointer above `address`, which stands on the
- * last page of the thread's stack; 0: none in the mapping. */
+ * last page of the thread's stack.  A thread that never allocated tells none: then the page of the
+ * stack pointer, above which little of a waiting thread's stack lies. */
 static uint64_t end_of_stack(const mw_snapshot_t *snapshot, uint64_t address, uint64_t limit) {
 	uint64_t lowest = limit;
 	for (size_t i = 0; i < snapshot->range_count; i++) {
@@ -81,7 +82,7 @@ static uint64_t end_of_stack(const mw_snapshot_t *snapshot, uint64_t address, ui
 		    range->start < lowest)
 			lowest = range->start;
 	}
-	return lowest < limit ? lowest / PAGE_BYTES * PAGE_BYTES + PAGE_BYTES : 0;
+	return (lowest < limit ? lowest : address) / PAGE_BYTES * PAGE_BYTES + PAGE_BYTES;
 }
 
 /* Sets the resident bytes of the stacks in a mapping: each begins where the one below it ends. */
