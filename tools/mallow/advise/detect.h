@@ -15,6 +15,12 @@
 void mw_finding_add(mw_findings_t *findings, const mw_finding_t *finding, const char *format, ...)
 	MW_PRINTF(3, 4);
 
+/* Returns whether so many samples tell something about the objects that they stand for: a few
+ * samples of small blocks may be there by chance. */
+static inline bool mw_fact_is_certain(int64_t samples, int64_t objects) {
+	return samples >= 8 || objects <= 2 * samples;
+}
+
 /* Returns the resident memory, or if that is not known the memory in use. */
 int64_t mw_fact_memory(const mw_facts_t *facts);
 

@@ -181,6 +181,8 @@ static void add_sample(maker_t *m, size_t i) {
 	f->alloc_bytes += value_of(m, i, VALUE_ALLOC_SPACE);
 	f->live_objects += value_of(m, i, VALUE_INUSE_OBJECTS);
 	f->live_bytes += value_of(m, i, VALUE_INUSE_SPACE);
+	f->alloc_samples += value_of(m, i, VALUE_ALLOC_SAMPLES);
+	f->live_samples += value_of(m, i, VALUE_INUSE_SAMPLES);
 	f->freed_objects += freed;
 	f->freed_elsewhere += value_of(m, i, VALUE_FREED_ELSEWHERE);
 	f->pinned_bytes += value_of(m, i, VALUE_PINNED_SPACE);

@@ -29,6 +29,7 @@ typedef struct mw_fact_rung {
 typedef struct mw_fact_function {
 	char *name;
 	int64_t alloc_objects, alloc_bytes, live_objects, live_bytes;
+	int64_t alloc_samples, live_samples;
 	int64_t freed_objects, freed_elsewhere;
 	int64_t freed_at_once; /* objects that lived less than 10 us, without those of rungs */
 	int64_t pinned_bytes;  /* free bytes that its blocks keep resident */

@@ -18,7 +18,8 @@ void mw_detect_fragmentation(const mw_facts_t *facts, mw_findings_t *findings) {
 	for (size_t i = 0; i < facts->function_count; i++) {
 		const mw_fact_function_t *f = &facts->functions[i];
 		/* Where less is free than in use, the pages are in use for the most part. */
-		if (f->pinned_bytes < MW_FINDING_BYTES_MIN || f->pinned_bytes < f->live_bytes)
+		if (f->pinned_bytes < MW_FINDING_BYTES_MIN || f->pinned_bytes < f->live_bytes ||
+		    !mw_fact_is_certain(f->live_samples, f->live_objects))
 			continue;
 		mw_finding_add(
 			findings,
@@ -170,7 +171,8 @@ static void advise_size(const mw_facts_t *facts, const mw_fact_block_t *one, int
 	int64_t excess = one->requested_bytes - below;
 	int64_t gain = part_of(bytes, one->usable_bytes - below, one->usable_bytes);
 	if (below == 0 || excess <= 0 || 4 * excess > one->usable_bytes - below ||
-	    gain < MW_FINDING_BYTES_MIN || 2 * bytes < f->live_bytes)
+	    gain < MW_FINDING_BYTES_MIN || 2 * bytes < f->live_bytes ||
+	    !mw_fact_is_certain(f->live_samples, f->live_objects))
 		return;
 	mw_finding_add(
 		findings,

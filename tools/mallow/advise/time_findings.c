@@ -77,7 +77,8 @@ void mw_detect_freed_at_once(const mw_facts_t *facts, mw_findings_t *findings) {
 	for (size_t i = 0; i < facts->function_count; i++) {
 		const mw_fact_function_t *f = &facts->functions[i];
 		if (f->freed_at_once == 0 || f->alloc_objects <= 0 ||
-		    2 * f->freed_at_once < f->alloc_objects)
+		    2 * f->freed_at_once < f->alloc_objects ||
+		    !mw_fact_is_certain(f->alloc_samples, f->alloc_objects))
 			continue;
 		int64_t each = (f->alloc_bytes + f->alloc_objects / 2) / f->alloc_objects;
 		mw_finding_add(
@@ -99,7 +100,8 @@ void mw_detect_freed_at_once(const mw_facts_t *facts, mw_findings_t *findings) {
 void mw_detect_other_threads(const mw_facts_t *facts, mw_findings_t *findings) {
 	for (size_t i = 0; i < facts->function_count; i++) {
 		const mw_fact_function_t *f = &facts->functions[i];
-		if (f->freed_elsewhere == 0 || 2 * f->freed_elsewhere < f->freed_objects)
+		if (f->freed_elsewhere == 0 || 2 * f->freed_elsewhere < f->freed_objects ||
+		    !mw_fact_is_certain(f->alloc_samples, f->alloc_objects))
 			continue;
 		mw_finding_add(
 			findings,

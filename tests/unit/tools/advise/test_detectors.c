@@ -77,6 +77,7 @@ static void reserve(void) {
 static void freed_at_once(void) {
 	mw_fact_function_t f[] = {{.name = "format_key",
 				   .alloc_objects = 50000000,
+				   .alloc_samples = 900,
 				   .alloc_bytes = 50000000LL * 48,
 				   .freed_objects = 50000000,
 				   .freed_at_once = 49000000}};
@@ -89,6 +90,7 @@ static void freed_at_once(void) {
 	/* Seldom: a thousand a second. */
 	f[0] = (mw_fact_function_t){.name = "format_key",
 				    .alloc_objects = 60000,
+				    .alloc_samples = 900,
 				    .freed_objects = 60000,
 				    .freed_at_once = 60000};
 	CHECK_NOTHING(mw_detect_freed_at_once, &facts);
@@ -97,6 +99,7 @@ static void freed_at_once(void) {
 static void other_threads(void) {
 	mw_fact_function_t f[] = {{.name = "make_job",
 				   .alloc_objects = 9000000,
+				   .alloc_samples = 900,
 				   .freed_objects = 9000000,
 				   .freed_elsewhere = 8900000}};
 	mw_facts_t facts = make_facts(f, 1, NULL, 0);
@@ -112,10 +115,15 @@ static void fragmentation(void) {
 		{.name = "open_session",
 		 .live_bytes = 2 * MIB,
 		 .live_objects = 20000,
+		 .live_samples = 8,
 		 .pinned_bytes = 30 * MIB}};
 	mw_facts_t facts = make_facts(f, 2, NULL, 0);
 	check_found(mw_detect_fragmentation, &facts, 1, "open_session", 0.3,
 		    "keeps 30.0 MiB of free memory resident: its 20000 blocks in use, 2.00 MiB");
+	/* Few samples of many blocks: they may be there by chance. */
+	f[1].live_samples = 1;
+	CHECK_NOTHING(mw_detect_fragmentation, &facts);
+	f[1].live_samples = 8;
 	f[1].pinned_bytes = MIB / 2;
 	CHECK_NOTHING(mw_detect_fragmentation, &facts);
 }
