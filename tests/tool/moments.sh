@@ -75,7 +75,8 @@ for way in "--alive-at before:early 4.00 " "--alive-at middle:later 8.00 early 2
     "--alive-at now:early 2.00 " "--made-between before,now:" \
     "--alive-at middle --focus later:later 8.00 " "--alive-at middle --ignore later:early 2.00 " \
     "--alive-at middle --thread steps --made-between $between,now:later 8.00 " \
-    "--alive-at middle --thread nobody:" "--alive-at middle --tagfocus bytes=3mb\::later 8.00 " \
+    "--alive-at middle --tagfocus thread=nobody:" \
+    "--alive-at middle --tagfocus bytes=3mb\::later 8.00 " \
     "--since before --alive-at middle:later 8.00 early -2.00 "; do
     options=${way%:*}
     # shellcheck disable=SC2086 # words
