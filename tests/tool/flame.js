@@ -14,7 +14,7 @@ const press = key => {
 now(); /* the first makes room, which may bring a scroll bar */
 say("frames are drawn", now().shown.length > 20);
 say("the keys are told", part("status").textContent.startsWith("/ search")
-	&& /^[0-9.]+ [KM]iB$/.test(id("total").textContent));
+	&& /^[0-9.]+ [KM]iB allocated$/.test(part("total").textContent));
 for (const [whole, short] of [["std::map<\u2026>::find", "std::map\u2026"],
 	["std::vector", "std::vecto\u2026"]])
 	say("a name is cut: " + short, now().cut(whole, 10) === short);
@@ -28,7 +28,7 @@ say("the legend names modules", part("legend").textContent.includes(DATA.modules
 say("the header names process, rate and interval",
 	/pid [0-9]+/.test(id("title").textContent)
 	&& /^20[0-9-]+ [0-9:]+ . T = [0-9. KiB]+ . between .* in 95 of 100 cases$/
-		.test(id("facts").textContent));
+		.test(part("about").textContent));
 
 const canvas = part("frames"), place = part("place");
 const frame = now().shown.find(one => one.node !== 0 && one.wide > 40

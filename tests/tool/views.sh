@@ -227,7 +227,7 @@ try 0 "$mallow" flame "$p" -o page.html
 grep -q '"program":"python' page.html || fail "the page holds no profile"
 try 0 "$mallow" flame --alloc_space "$p" -o page.html
 in_chromium page.html flame.js
-# Frames that all stacks share take one row.
+# Frames by which all stacks start take one row; of the program's own frames none is hidden.
 printf '_start;main;run;a 5\n_start;main;run;b 3\n' >shared.folded
 try 0 "$mallow" flame shared.folded -o page.html
 cat >shared.js <<'EOF'
@@ -235,10 +235,10 @@ cat >shared.js <<'EOF'
 const log = [], say = (what, good) => log.push((good ? "ok " : "FAILED ") + what);
 const now = () => window.flame.inspect();
 const drawn = () => now().shown.map(one => now().name(now().main, one.node)).sort().join(" ");
-say("shared frames are hidden", drawn() === "a all b run"
-	&& now().caption(now().main, 0).includes("_start, main"));
+say("start frames are hidden", drawn() === "a all b main run"
+	&& now().caption(now().main, 0).includes("1 start frame hidden: _start;"));
 document.querySelector(".fold").click();
-say("shared frames are shown", drawn() === "_start a all b main run");
+say("start frames are shown", drawn() === "_start a all b main run");
 document.body.setAttribute("data-log", log.join("; "));
 EOF
 in_chromium page.html "$work/shared.js"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# pages.sh BUILD_DIR -- the page in Chromium, on data of all kinds (pages.mjs), its pure functions
-# in node (web/test), and its bundle, made again and compared.  Skipped (77) without node, npm,
+# pages.sh BUILD_DIR -- the page in Chromium, on data of all kinds (pages/), its pure functions in
+# node (web/test), and its bundle, made again and compared.  Skipped (77) without node, npm,
 # Chromium, or where npm's packages cannot be fetched.  SHOTS=DIR keeps pictures of the pages,
 # ONLY=RE runs the tests that match.
 source "$(dirname "$0")/../support/own_pids.bash"
@@ -30,6 +30,6 @@ diff -r dist "$source/dist" >/dev/null || {
     exit 1
 }
 node --test test/
-cp "$here/pages.mjs" .
+cp "$here"/pages/*.mjs .
 cc -g -O1 -fno-builtin -o work "$here/work.c"
-MALLOW_BUILD=$build node --test ${ONLY:+"--test-name-pattern=$ONLY"} --test-concurrency=1 pages.mjs
+MALLOW_BUILD=$build node --test ${ONLY:+"--test-name-pattern=$ONLY"} --test-concurrency=1 ./*.test.mjs

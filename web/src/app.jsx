@@ -5,14 +5,16 @@ import {useEffect, useErrorBoundary, useState} from "preact/hooks";
 import * as api from "./api.js";
 import {commandLine} from "./command.js";
 import {HeapMap} from "./heap-map.jsx";
+import {Histogram} from "./histogram.jsx";
 import {useLoad, useTheme} from "./hooks.js";
+import {useOffers} from "./offers.js";
 import {Requests} from "./requests.jsx";
 import {Overview} from "./overview.jsx";
 import {Processes} from "./processes.jsx";
 import {Save} from "./save.jsx";
 import {Source} from "./source.jsx";
 import {makeHash, parseHash, shared, VIEWS} from "./url.js";
-import {Flame, Framed, Leaks, Tags, Top, Traces, Tree} from "./views.jsx";
+import {Flame, Framed, Leaks, Top, Traces, Tree} from "./views.jsx";
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 
@@ -50,6 +52,22 @@ function momentText({between, since, at}) {
   if (between) return "between two moments";
   if (since) return at ? "difference of two moments" : "since a moment";
   return "at a moment";
+}
+
+/* What is being typed stays when the page draws its fields anew. */
+function Field({text, list, value, onSet}) {
+  const [typed, setTyped] = useState(value);
+  useEffect(() => setTyped(value), [value]);
+  return (
+    <input
+      placeholder={text}
+      aria-label={text}
+      list={list}
+      value={typed}
+      onInput={event => setTyped(event.target.value)}
+      onChange={event => onSet(event.target.value)}
+    />
+  );
 }
 
 /* Filters take effect when they are complete: each costs the server a look at the profile. */
@@ -92,13 +110,12 @@ function Filters({place, known}) {
         </select>
       )}
       {FILTERS.map(([key, text]) => (
-        <input
+        <Field
           key={key}
-          placeholder={text}
-          aria-label={text}
+          text={text}
           list={key === "base" ? "profiles" : undefined}
           value={query[key] ?? ""}
-          onChange={event => set(key, event.target.value)}
+          onSet={value => set(key, value)}
         />
       ))}
       {FILTERS.some(([key]) => query[key]) && (
@@ -130,10 +147,14 @@ function Filters({place, known}) {
           live
         </label>
       )}
-      {query.tagfocus && (
-        <button type="button" onClick={() => set("tagfocus", "")}>
-          only {query.tagfocus} ✕
-        </button>
+      {["tagfocus", "thread"].map(
+        key =>
+          query[key] && (
+            <button key={key} type="button" onClick={() => set(key, "")}>
+              only {key === "thread" ? "thread " : ""}
+              {query[key].replace(/\^|\$/g, "")} ✕
+            </button>
+          ),
       )}
       {(query.between || query.since || query.at) && (
         <button
@@ -208,7 +229,7 @@ function View({place, hasControl}) {
     case "weblist":
       return <Source key={target} {...props} setQuery={setQuery} />;
     default:
-      return <Tags key={view} {...props} />;
+      return <Histogram key={view} {...props} />;
   }
 }
 
@@ -221,6 +242,7 @@ function App() {
     () => (/^\d+$/.test(target) ? api.view("status", target) : null),
     "name " + target,
   );
+  const offers = useOffers(place, status);
   const name = status ? `${status.program} ${target}` : target.split("/").at(-1);
   useEffect(() => {
     document.title = target ? `${name}: ${VIEWS[view]} – mallow` : "mallow";
@@ -236,13 +258,12 @@ function App() {
         return;
       if (event.key === "d") turnTheme();
       if (event.key === "p") location.hash = makeHash({});
-      const names = Object.keys(VIEWS),
-        at = names.indexOf(view);
-      const step = event.key === "]" ? 1 : event.key === "[" ? names.length - 1 : 0;
+      const at = offers.indexOf(view),
+        step = event.key === "]" ? 1 : event.key === "[" ? offers.length - 1 : 0;
       if (target && step)
         location.hash = makeHash({
           target,
-          view: names[(at + step) % names.length],
+          view: offers[(at + step) % offers.length],
           query: shared(query),
         });
     };
@@ -262,13 +283,13 @@ function App() {
         )}
         {target && (
           <nav aria-label="views">
-            {Object.entries(VIEWS).map(([name, text]) => (
+            {offers.map(name => (
               <a
                 key={name}
                 aria-current={name === view ? "page" : undefined}
                 href={makeHash({target, view: name, query: shared(query)})}
               >
-                {text}
+                {VIEWS[name]}
               </a>
             ))}
           </nav>

@@ -15,6 +15,9 @@ const AGES = ["under 1 us", "1 us", "1 ms", "1 s", "over 1000 s"],
   SHRANK_HUE = 160, // bluish, so that most who confuse red and green tell it from red
   YOUNG_HUE = 50,
   OLD_HUE = 250;
+/* White letters have a contrast of 4.5 to 0.155. */
+const DARK_LUMINANCE = [0.085, 0.098, 0.111, 0.124, 0.137, 0.15],
+  DARK_SATURATION = 55;
 const ageHue = decade => Math.round(YOUNG_HUE + ((OLD_HUE - YOUNG_HUE) * decade) / 10);
 
 function hashOf(text) {
@@ -42,6 +45,29 @@ export const coloursOf = data =>
     .concat(data.ages && liveType(data) >= 0 ? "age" : [])
     .concat(data.growth && liveType(data) >= 0 ? "growth" : []);
 
+/* WCAG's luminance of "hsl(hue saturation% lightness%)". */
+function luminance(hue, saturation, lightness) {
+  const a = (saturation / 100) * Math.min(lightness / 100, 1 - lightness / 100);
+  return [0, 8, 4].reduce((sum, n, i) => {
+    const k = (((n + hue / 30) % 12) + 12) % 12;
+    const part = lightness / 100 - a * Math.max(-1, Math.min(k - 3, 9 - k, 1));
+    return sum + ((part + 0.055) / 1.055) ** 2.4 * [0.2126, 0.7152, 0.0722][i];
+  }, 0);
+}
+
+/* On a dark ground all hues are equally bright, as bright as white letters permit: blue needs more
+ * lightness for that than yellow.  `step`: 0 to 5, the brightest. */
+const known = new Map();
+function darkLightness(hue, saturation, step) {
+  const key = `${hue} ${saturation} ${step}`;
+  if (!known.has(key)) {
+    let lightness = 15;
+    while (luminance(hue, saturation, lightness + 1) < DARK_LUMINANCE[step]) lightness++;
+    known.set(key, lightness);
+  }
+  return known.get(key);
+}
+
 function shaded(by, value, lightness, faint) {
   if (value === null) return `hsl(220 4% ${lightness}%)`;
   if (by === "age") return `hsl(${ageHue(value)} ${faint ? 10 : 48}% ${lightness}%)`;
@@ -65,7 +91,8 @@ export function colour(data, isDiff, tree, node, text, {dark, faint, plain, by =
   const vary = (((hash >>> 8) % 17) - 8) * (data.modules.length > 3 ? 1 : 2);
   if (plain || module === SYSTEM) return `hsl(220 4% ${shade + (dark ? 6 : 2)}%)`;
   const hue = module === NO_MODULE ? 32 + 2 * vary : HUES[(module - 2) % HUES.length] + vary;
-  return `hsl(${hue} ${faint ? 10 : dark ? 44 : 66}% ${shade}%)`;
+  const saturation = faint ? 10 : dark ? DARK_SATURATION : 66;
+  return `hsl(${hue} ${saturation}% ${dark ? darkLightness(hue, saturation, shade - 23) : shade}%)`;
 }
 
 /** What the colours mean: pairs of a text and a colour. */
@@ -90,9 +117,14 @@ export function legend(data, isDiff, dark, by = "module") {
     ];
   const pairs = data.modules
     .slice(2, 2 + HUES.length)
-    .map((text, i) => [text, `hsl(${HUES[i]} 60% ${dark ? 38 : 70}%)`]);
+    .map((text, i) => [
+      text,
+      dark
+        ? `hsl(${HUES[i]} ${DARK_SATURATION}% ${darkLightness(HUES[i], DARK_SATURATION, 3)}%)`
+        : `hsl(${HUES[i]} 60% 70%)`,
+    ]);
   if (data.name_modules.includes(SYSTEM))
-    pairs.push(["libc and language libraries", `hsl(220 4% ${dark ? 26 : 78}%)`]);
+    pairs.push(["libc and language libraries", `hsl(220 4% ${dark ? 33 : 80}%)`]);
   if (data.modules.length > 2 + HUES.length)
     pairs.push(["others: colours are used again", "transparent"]);
   return pairs;

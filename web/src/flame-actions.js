@@ -3,6 +3,7 @@
 import {isHidden, level, ROW, rowCount} from "./flame-parts.js";
 import {draw, explainEmpty, redraw, showLegend, tell} from "./flame-paint.js";
 import {leftOut, path, scene, share, show, tellState} from "./flame-state.js";
+import {facts, totalText} from "./flame-texts.js";
 import {bottomUp, largestFunction, nodeAt, sandwich, search, topDown} from "./trees.js";
 
 export function find(flame, text) {
@@ -55,6 +56,8 @@ export function build(flame) {
     button.setAttribute("aria-pressed", String(view === button.dataset.view));
   $(".fold").style.display = view === "down" && flame.main.chain > 0 ? "" : "none";
   $(".fold").setAttribute("aria-pressed", String(!flame.isFolded));
+  $(".total").textContent = totalText(data, type);
+  $(".about").textContent = facts(data, type);
   explainEmpty(flame);
   find(flame, $(".search").value);
   tell(flame, view === "both" ? {tree: flame.main, node: 0} : null);
@@ -102,7 +105,7 @@ export function turn(flame) {
   tellState(flame);
 }
 
-/* A second click on the root shows the frames that all stacks share, or hides them. */
+/* A second click on the root shows the frames by which all stacks start, or hides them. */
 const isSecondOnRoot = ({zoomed, rest, chosen, main, view}, node) =>
   node === 0 &&
   zoomed === 0 &&

@@ -2,8 +2,15 @@
 // flame-paint.js: draws a flame graph, and writes the texts around it.
 import {colour, legend} from "./colours.js";
 import {drawTree, KEYS, range, ROW, rowCount} from "./flame-parts.js";
-import {captionOf, name, scene, shownBy} from "./flame-state.js";
+import {captionOf, name, scene, share, show, shownBy} from "./flame-state.js";
 import {fit, others, shadeText, told, whyEmpty} from "./flame-texts.js";
+
+const FONT = "px system-ui, 'DejaVu Sans', sans-serif",
+  LARGE = 12,
+  SMALL = 11,
+  VALUE_GAP = 12,
+  LEAST_FOR_VALUE = 130,
+  TIP_GAP = 6;
 
 const isDark = () => document.documentElement.classList.contains("dark");
 
@@ -36,7 +43,7 @@ function makeRoom({$, canvas, pen, place}, height) {
     canvas.style.height = place.clientHeight + "px";
   }
   pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-  pen.font = "12px system-ui, 'DejaVu Sans', sans-serif";
+  pen.font = LARGE + FONT;
   pen.textBaseline = "middle";
 }
 
@@ -68,6 +75,22 @@ function colourOf(flame, look, tree, node, matches) {
   });
 }
 
+/* The name, and behind it as much of the value as has room. */
+function writeLabel(flame, tree, node, {left, wide, at}) {
+  const {pen} = flame,
+    name = fit(pen, captionOf(flame, tree, node), wide);
+  pen.fillText(name, left + 4, at + ROW / 2);
+  if (wide < LEAST_FOR_VALUE) return;
+  const value = tree.values[node],
+    begin = pen.measureText(name).width + 4 + VALUE_GAP;
+  pen.font = SMALL + FONT;
+  const text = [`${show(flame, value)}, ${share(flame, value)}`, show(flame, value)].find(
+    one => begin + pen.measureText(one).width + 6 < wide,
+  );
+  if (text) pen.fillText(text, left + begin, at + ROW / 2);
+  pen.font = LARGE + FONT;
+}
+
 function paintFrame(flame, look, tree, node, {left, wide, at, isGathered}) {
   const {pen, place, found, view, hovered, chosen} = flame;
   if (at < -ROW || at > place.clientHeight) return;
@@ -88,7 +111,7 @@ function paintFrame(flame, look, tree, node, {left, wide, at, isGathered}) {
   }
   if (wide <= 26 || isGathered) return;
   pen.fillStyle = look.of(matches ? "--found-text" : "--text");
-  pen.fillText(fit(pen, captionOf(flame, tree, node), wide), left + 4, at + ROW / 2);
+  writeLabel(flame, tree, node, {left, wide, at});
 }
 
 export function draw(flame) {
@@ -153,7 +176,28 @@ function tipOf(flame, one) {
   ];
 }
 
-/** Shows what is known of a frame beside the mouse; null: nothing. */
+/* Where a box of this size explains a frame and does not hide it: at its right or left, else above
+ * it, else below. */
+function besideFrame({canvas, place}, event, one, {offsetWidth: wide, offsetHeight: high}) {
+  const edge = canvas.getBoundingClientRect(),
+    left = edge.left + one.left,
+    right = left + one.wide,
+    top = edge.top + one.at,
+    inside = (at, most) => Math.max(4, Math.min(at, most - 8));
+  const isRight = right + TIP_GAP + wide + 8 <= window.innerWidth;
+  if (isRight || left - TIP_GAP - wide >= 4)
+    return [
+      isRight ? right + TIP_GAP : left - TIP_GAP - wide,
+      inside(top, window.innerHeight - high),
+    ];
+  const above = top - TIP_GAP - high;
+  return [
+    inside(event.clientX + 14, window.innerWidth - wide),
+    above >= place.getBoundingClientRect().top ? above : top + ROW + TIP_GAP,
+  ];
+}
+
+/** Shows what is known of a frame beside it; null: nothing. */
 export function showTip(flame, event, one) {
   const tip = flame.$(".tip");
   tip.style.display = one ? "block" : "none";
@@ -165,12 +209,9 @@ export function showTip(flame, event, one) {
       return line;
     }),
   );
-  tip.style.left =
-    Math.max(4, Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8)) + "px";
-  tip.style.top =
-    (event.clientY + 18 + tip.offsetHeight > window.innerHeight
-      ? event.clientY - tip.offsetHeight - 8
-      : event.clientY + 18) + "px";
+  const [left, top] = besideFrame(flame, event, one, tip);
+  tip.style.left = left + "px";
+  tip.style.top = top + "px";
 }
 
 export function explainEmpty({$, data, type, isDiff}) {

@@ -8,6 +8,7 @@ const OPENED = 200,
   OTHERS_WIDTH = 24;
 
 export const PARTS = `
+<div class="flame-head"><b class="total"></b> <span class="about dim"></span></div>
 <div class="flame-bar">
 <select class="type" title="what is shown (t)" aria-label="sample type"></select>
 <span class="group" role="group" aria-label="view">
@@ -21,7 +22,7 @@ export const PARTS = `
 <span class="space"></span>
 <select class="by" title="colour by (c)" aria-label="colours"></select>
 <button class="out" title="Escape">zoom out</button>
-<button class="fold" title="frames that all stacks share (s)">shared frames</button>
+<button class="fold" title="frames by which all stacks start (s)">start frames</button>
 <button class="turn" title="i">upside down</button>
 </div>
 <canvas class="minimap" height="5" aria-hidden="true"></canvas>
@@ -34,13 +35,13 @@ export const PARTS = `
 
 export const KEYS =
   "/ search \u00a0 click or Enter: zoom in \u00a0 Escape: out \u00a0 arrows: move \u00a0 " +
-  "t: type \u00a0 1 2 3: view \u00a0 c: colours \u00a0 i: upside down \u00a0 s: shared frames";
+  "t: type \u00a0 1 2 3: view \u00a0 c: colours \u00a0 i: upside down \u00a0 s: start frames";
 
 /* A scene is {panels, view, isFolded, zoomed, rest}: the trees, the first of them the main one; the
  * node that fills the width; and if `rest` is not null, of its children only those from that one
  * on are shown. */
 
-/** How many rows below the root are hidden: frames that all stacks share. */
+/** How many rows below the root are hidden: frames by which all stacks start. */
 export const hiddenRows = ({panels, view, isFolded}, tree) =>
   isFolded && tree === panels[0] && view === "down" ? tree.chain : 0;
 

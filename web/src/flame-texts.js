@@ -24,9 +24,41 @@ export function caption(scene, name, tree, node) {
   const frames = [];
   for (let k = tree.chainEnd; k !== 0; k = tree.parents[k]) frames.unshift(name(tree, k));
   return (
-    `${tree.title}   (${frames.length} frames that all stacks share are hidden: ` +
-    `${frames.join(", ")}; s shows them)`
+    `${tree.title}   (${frames.length} start frame${frames.length === 1 ? "" : "s"} hidden: ` +
+    `${frames.join(", ")}; s shows ${frames.length === 1 ? "it" : "them"})`
   );
+}
+
+const WORDS = {
+  inuse_space: "in use",
+  inuse_objects: "objects in use",
+  alloc_space: "allocated",
+  alloc_objects: "objects allocated",
+  peak_space: "in use at the peak",
+  peak_objects: "objects at the peak",
+  freed_objects: "objects freed",
+  temporary_objects: "temporary objects",
+};
+
+/** The sum of all stacks, and what of. */
+export function totalText(data, type) {
+  const {name, unit} = data.types[type];
+  return `${format(data.values[type][0], unit)} ${WORDS[name] ?? name}`;
+}
+
+/** When, of what, how exact. */
+export function facts(data, type) {
+  const parts = [];
+  if (data.base) parts.push(`${data.target} less ${data.base}`);
+  if (data.time_ns > 0) parts.push(new Date(data.time_ns / 1e6).toLocaleString("sv-SE"));
+  if (data.mean_bytes === 1) parts.push("exact: every allocation is recorded");
+  else if (data.mean_bytes > 1) parts.push(`T = ${format(data.mean_bytes, "bytes")}`);
+  if (type === 0 && data.interval) {
+    const [low, high] = data.interval.map(value => format(value, data.types[0].unit));
+    parts.push(`between ${low} and ${high} in 95 of 100 cases`);
+  }
+  if (data.filters) parts.push(data.filters.trim().split(/\s+/).join(", "));
+  return parts.join(" \u00b7 ");
 }
 
 function own(tree, node) {
@@ -47,11 +79,13 @@ export function told(data, scene, type, tree, node) {
   );
 }
 
-/** The other sample types of a frame. */
+/** The other sample types of a frame, those in the unit of the view first. */
 export function others(data, type, {tree, node}) {
+  const isOther = ({unit}) => Number(unit !== data.types[type].unit);
   return data.types
     .map((kind, i) => [kind, i === type ? 0 : tree.column(data.values[i])[node]])
     .filter(([, value]) => value !== 0)
+    .sort(([a], [b]) => isOther(a) - isOther(b))
     .map(([kind, value]) => `${kind.name}: ${format(value, kind.unit)}`);
 }
 

@@ -130,6 +130,13 @@ function Owners({target, bytes}) {
       </h2>
       {rows.length === 0 && <p class="dim">No sampled block of this size keeps free memory.</p>}
       <table>
+        <thead>
+          <tr>
+            <th class="number">keeps free</th>
+            <th class="number">share</th>
+            <th>function</th>
+          </tr>
+        </thead>
         <tbody>
           {rows.map((row, i) => (
             <tr key={i}>

@@ -44,9 +44,14 @@ export function useLoad(load, key, periodMs = 0) {
 /** "dark" or "light", kept for the next time. */
 export function useTheme() {
   const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-  const [theme, setTheme] = useState(remembered("theme") ?? system);
+  /* Set before the first view is made: some ask for the theme then. */
+  const set = name => {
+    document.documentElement.classList.toggle("dark", name === "dark");
+    return name;
+  };
+  const [theme, setTheme] = useState(() => set(remembered("theme") ?? system));
   useEffect(() => {
-    document.documentElement.classList.toggle("dark", theme === "dark");
+    set(theme);
     window.dispatchEvent(new Event("theme"));
   }, [theme]);
   return [

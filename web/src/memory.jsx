@@ -91,6 +91,13 @@ export function Memory({status}) {
         />
       )}
       <table>
+        <thead>
+          <tr>
+            <th>part</th>
+            <th class="number">resident</th>
+            <th class="number">share</th>
+          </tr>
+        </thead>
         <tbody>
           {parts.map(([key, text, hue]) => (
             <tr key={key}>

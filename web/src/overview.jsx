@@ -8,7 +8,7 @@ import {useLoad} from "./hooks.js";
 import {at, drawMarks, Marks, marksOf, storedNear} from "./marks.jsx";
 import {Memory} from "./memory.jsx";
 import {makeHash} from "./url.js";
-import {notYet} from "./waiting.jsx";
+import {notYet, Trouble} from "./waiting.jsx";
 
 /* The heap over time is asked for seldom: between two answers the line goes on with what the status
  * says, which is asked for anyway. */
@@ -196,7 +196,7 @@ export function Overview({target}) {
         />
       </p>
       <Marks target={target} marks={marks.current} />
-      {status.error && <p class="error">{status.error.message}</p>}
+      <Trouble error={status.error} />
       {status.data && <Facts status={status.data} />}
       {status.data?.memory && <Memory status={status.data} />}
     </section>

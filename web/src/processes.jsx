@@ -2,6 +2,7 @@
 // processes.jsx: the first page: all processes, or the targets of the command line.
 import {useRef, useState} from "preact/hooks";
 import * as api from "./api.js";
+import {Files} from "./files.jsx";
 import {ago, format} from "./format.js";
 import {useLoad} from "./hooks.js";
 import {makeHash} from "./url.js";
@@ -84,12 +85,17 @@ function Line({values}) {
   );
 }
 
+/* The command line behind its first word, which is the program. */
+const withoutProgram = ({arguments: text = ""}) => text.replace(/^\S+\s*/, "");
+
+const isRunning = one => ["running", "stopped", "elsewhere"].includes(one.state);
+
 function Row({one, values}) {
-  const isRunning = one.state === "running";
   return (
-    <tr class={isRunning ? "" : "ended"}>
-      <td>
-        <a href={makeHash({target: String(one.pid)})}>{one.title || one.program}</a>
+    <tr class={isRunning(one) ? "" : "ended"}>
+      <td class="command" title={one.arguments}>
+        <a href={makeHash({target: String(one.pid)})}>{one.title || one.program}</a>{" "}
+        <span class="dim">{withoutProgram(one)}</span>
       </td>
       <td class="number">{one.pid}</td>
       <td class="number">{format(one.live_bytes, "bytes")}</td>
@@ -103,7 +109,7 @@ function Row({one, values}) {
       </td>
       <td class="number">{format(one.samples, "count")}</td>
       <td class="number">{ago(one.age)}</td>
-      <td>{isRunning && !one.active ? "not sampled" : one.state}</td>
+      <td>{isRunning(one) && !one.active ? "not sampled" : one.state}</td>
     </tr>
   );
 }
@@ -113,12 +119,17 @@ const isAllowed = (known, one) => known.all || known.targets.includes(String(one
 function sorted(list, [column, isDown]) {
   const order = (a, b) =>
     typeof a[column] === "string" ? a[column].localeCompare(b[column]) : a[column] - b[column];
-  return [...list].sort((a, b) => (isDown ? order(b, a) : order(a, b)));
+  return [...list].sort(
+    (a, b) => isRunning(b) - isRunning(a) || (isDown ? order(b, a) : order(a, b)),
+  );
 }
+
+const isEmpty = one => !isRunning(one) && !(one.live_bytes > 0);
 
 export function Processes() {
   const history = useRef(new Map());
   const [filter, setFilter] = useState("");
+  const [isUnfolded, setUnfolded] = useState(false);
   const [order, setOrder] = useState(["live_bytes", true]);
   const {data, error} = useLoad(
     async () => {
@@ -135,8 +146,12 @@ export function Processes() {
   if (waiting) return waiting;
   const isShown = one =>
     isAllowed(data, one) &&
-    `${one.title} ${one.program} ${one.pid}`.toLowerCase().includes(filter.toLowerCase());
-  const rows = sorted(data.processes.filter(isShown), order);
+    `${one.title} ${one.program} ${one.arguments} ${one.pid}`
+      .toLowerCase()
+      .includes(filter.toLowerCase());
+  const matching = sorted(data.processes.filter(isShown), order);
+  const rows = isUnfolded || filter ? matching : matching.filter(one => !isEmpty(one)),
+    folded = matching.length - rows.length;
   const files = data.targets.filter(one => !/^\d+$/.test(one));
   const heading = ([key, text]) => (
     <th
@@ -163,7 +178,7 @@ export function Processes() {
           {rows.length} of {data.processes.length}
         </span>
       </div>
-      {rows.length === 0 && files.length === 0 && (
+      {matching.length === 0 && files.length === 0 && (
         <p class="empty">
           No process of yours runs mallow. Start one with <code>mallow run PROGRAM</code>, or
           <code> LD_PRELOAD=libmallow.so PROGRAM</code>.
@@ -191,18 +206,14 @@ export function Processes() {
           </table>
         </div>
       )}
-      {files.length > 0 && (
-        <>
-          <h2>Profiles</h2>
-          <ul class="files">
-            {files.map(one => (
-              <li key={one}>
-                <a href={makeHash({target: one, view: "flame"})}>{one}</a>
-              </li>
-            ))}
-          </ul>
-        </>
+      {folded > 0 && (
+        <p>
+          <button onClick={() => setUnfolded(true)}>
+            {folded} that ended with nothing in use
+          </button>
+        </p>
       )}
+      {files.length > 0 && <Files files={files} />}
     </section>
   );
 }

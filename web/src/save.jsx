@@ -5,8 +5,22 @@ import * as api from "./api.js";
 import {csv, hasCsv} from "./csv.js";
 import {Menu} from "./menu.jsx";
 
-const ENDINGS = ["pb.gz", "folded", "speedscope.json", "flame.svg", "html", "txt"];
-const OF_VIEW = {graph: ["graph.svg", "graph.png"], weblist: ["weblist.html"]};
+/* The files that the command makes, and what reads each. */
+const ENDINGS = [
+  ["pb.gz", "pprof, Pyroscope, mallow"],
+  ["folded", "flamegraph.pl, inferno"],
+  ["speedscope.json", "speedscope.app"],
+  ["flame.svg", "any browser: a picture"],
+  ["html", "any browser: a flame graph to zoom"],
+  ["txt", "people: the table"],
+];
+const OF_VIEW = {
+  graph: [
+    ["graph.svg", "any browser: to zoom"],
+    ["graph.png", "any viewer"],
+  ],
+  weblist: [["weblist.html", "any browser"]],
+};
 
 /* Views of a process, whatever is chosen, and what they ask for. */
 const OF_PROCESS = {overview: "timeline", map: "map"};
@@ -41,17 +55,21 @@ export function Save({target, view, query}) {
   };
   return (
     <Menu title="Save">
-      {ENDINGS.concat(OF_VIEW[view] ?? []).map(ending => (
+      {ENDINGS.concat(OF_VIEW[view] ?? []).map(([ending, reader]) => (
         <a key={ending} download href={api.fileAddress(ending, target, query)}>
-          .{ending}
+          <b>.{ending}</b> <span class="dim">{reader}</span>
         </a>
       ))}
       {CANVASES[view] && (
         <button onClick={() => savePicture(document.querySelector("main " + CANVASES[view]))}>
-          .png
+          <b>.png</b> <span class="dim">this picture</span>
         </button>
       )}
-      {hasCsv(view) && <button onClick={saveRows}>.csv</button>}
+      {hasCsv(view) && (
+        <button onClick={saveRows}>
+          <b>.csv</b> <span class="dim">spreadsheets: exact numbers</span>
+        </button>
+      )}
     </Menu>
   );
 }

@@ -5,6 +5,7 @@ import * as api from "./api.js";
 import {exactly} from "./command.js";
 import {format} from "./format.js";
 import {useLoad} from "./hooks.js";
+import {filesOf, ownFirst} from "./order.js";
 import {shared} from "./url.js";
 import {keyOf, period} from "./views.jsx";
 import {Waiting} from "./waiting.jsx";
@@ -60,6 +61,23 @@ function Line({one, unit}) {
   );
 }
 
+const NoLines = ({name}) => (
+  <p class="empty">
+    No line of {name} is known: its debug information is missing. On Debian it is in a package whose
+    name ends in -dbgsym.
+  </p>
+);
+
+async function loadFunctions(target, query) {
+  const asked = {...query, top: FUNCTIONS};
+  const [data, lines] = await Promise.all([
+    api.view("top", target, asked),
+    api.view("top", target, {...asked, lines: 1}),
+  ]);
+  const files = filesOf(lines.rows);
+  return {...data, files, rows: ownFirst(data.rows, files)};
+}
+
 function Lines({target, query, name}) {
   const {data, error} = useLoad(
     () => api.view("weblist", target, {...shared(query), functions: exactly(name)}),
@@ -69,12 +87,7 @@ function Lines({target, query, name}) {
   return (
     <Waiting error={error} data={data}>
       {data?.note && <p class="dim">{data.note}</p>}
-      {data?.functions.length === 0 && (
-        <p class="empty">
-          No line of {name} is known: its debug information is missing. On Debian it is in a package
-          whose name ends in -dbgsym.
-        </p>
-      )}
+      {data?.functions.length === 0 && <NoLines name={name} />}
       {data?.functions.map((one, i) => (
         <section key={i}>
           <h2>
@@ -108,7 +121,7 @@ function Lines({target, query, name}) {
 
 export function Source({target, query, setQuery}) {
   const {data, error} = useLoad(
-    () => api.view("top", target, {...shared(query), top: FUNCTIONS}),
+    () => loadFunctions(target, shared(query)),
     keyOf("functions", target, query),
     period(query),
   );
@@ -122,7 +135,8 @@ export function Source({target, query, setQuery}) {
             <button
               key={i}
               aria-pressed={row.name === name}
-              title={row.name}
+              class={data.files.has(row.name) ? "" : "dim"}
+              title={data.files.has(row.name) ? row.name : `${row.name}: no line is known`}
               onClick={() => setQuery({...query, fn: row.name})}
             >
               <span class="number">{format(row.flat || row.cum, data.unit)}</span>
@@ -131,7 +145,9 @@ export function Source({target, query, setQuery}) {
           ))}
         </nav>
         <div class="lines" tabIndex={0} role="region" aria-label="source">
-          {name ? (
+          {name && data && !data.files.has(name) ? (
+            <NoLines name={name} />
+          ) : name ? (
             <Lines key={name} target={target} query={query} name={name} />
           ) : (
             <p class="empty">Nothing was sampled.</p>

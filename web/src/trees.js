@@ -59,26 +59,33 @@ function layOut(tree) {
       stack.push(k);
     }
   }
-  findChain(tree);
 }
 
-/** The frames below the root that all stacks share; the picture may fold them. */
-function findChain(tree) {
-  const {first, next, size} = tree;
+/* By which libc and the libraries of threads call a program. */
+const START =
+  /^(_start|__libc_start.*|(__)?clone3?|start_thread|(std::)?execute_native_thread_routine|\[?libstdc\+\+\.so.*|std::(thread::|__invoke).*)$/;
+
+/** The frames below the root by which all stacks start; the picture may fold them.  Of the
+ * program's own frames, and of stacks that were selected, nothing is folded. */
+function findChain(tree, data) {
+  const {first, next, size, values, labels} = tree;
   const only = node =>
     first[node] >= 0 &&
     size[first[node]] > 0 &&
     (next[first[node]] < 0 || size[next[first[node]]] === 0)
       ? first[node]
       : -1;
-  let node = only(0);
   for (
-    ;
-    node >= 0 && only(node) >= 0 && tree.values[only(node)] === tree.values[node];
+    let node = data.filters ? -1 : only(0);
+    node >= 0 &&
+    START.test(data.names[labels[node]]) &&
+    only(node) >= 0 &&
+    values[only(node)] === values[node];
     node = only(node)
-  )
+  ) {
     tree.chain++;
-  tree.chainEnd = tree.chain ? tree.parents[node] : 0;
+    tree.chainEnd = node;
+  }
 }
 
 /** Collects stacks frame by frame into the columns of a tree. */
@@ -113,7 +120,9 @@ export const ownValues = (data, type) => ownOf(data, data.values[type]);
 export const rootName = data => data.program || "all";
 
 export function topDown(data, type) {
-  return makeTree(rootName(data), data.parents, data.labels, data.values[type]);
+  const tree = makeTree(rootName(data), data.parents, data.labels, data.values[type]);
+  findChain(tree, data);
+  return tree;
 }
 
 /** Allocating functions first, their callers below. */

@@ -8,7 +8,7 @@ import {format, percent} from "./format.js";
 import {useLoad} from "./hooks.js";
 import {columnByPath} from "./trees.js";
 import {makeHash, shared} from "./url.js";
-import {Waiting} from "./waiting.jsx";
+import {Trouble, Waiting} from "./waiting.jsx";
 
 const PERIOD_MS = 2000;
 export const period = query => (query.live ? PERIOD_MS : 0);
@@ -138,10 +138,14 @@ function Name({row, target, query}) {
   );
 }
 
+/* Of each column: what it is sorted by, its heading, and what it says. */
 const COLUMNS = [
-  ["flat", "flat"],
-  ["cum", "cum"],
-  ["name", "function"],
+  ["flat", "flat", "what the function holds itself"],
+  ["", "flat %", ""],
+  ["", "sum %", "the sum of this row and those above it"],
+  ["cum", "cum", "what the function and its callees hold"],
+  ["", "cum %", ""],
+  ["name", "function", ""],
 ];
 
 export function Top({target, query, setQuery}) {
@@ -185,16 +189,20 @@ export function Top({target, query, setQuery}) {
         <table>
           <thead>
             <tr>
-              {COLUMNS.map(([key, text]) => (
+              {COLUMNS.map(([key, text, title]) => (
                 <th
                   class={key === "name" ? "" : "number"}
-                  key={key}
-                  colSpan={{flat: 3, cum: 2}[key] ?? 1}
-                  aria-sort={column !== key ? "none" : isDown ? "descending" : "ascending"}
+                  key={text}
+                  title={title}
+                  aria-sort={column !== key ? undefined : isDown ? "descending" : "ascending"}
                 >
-                  <button class="plain" onClick={() => sort(key)}>
-                    {text}
-                  </button>
+                  {key ? (
+                    <button class="plain" onClick={() => sort(key)}>
+                      {text}
+                    </button>
+                  ) : (
+                    text
+                  )}
                 </th>
               ))}
             </tr>
@@ -203,9 +211,7 @@ export function Top({target, query, setQuery}) {
             {rows.map((row, i) => (
               <tr key={i}>
                 {cells(row, "flat")}
-                <td class="number dim" title="sum of this row and those above it">
-                  {isBySum && percent((sum += row.flat), data.total)}
-                </td>
+                <td class="number dim">{isBySum && percent((sum += row.flat), data.total)}</td>
                 {cells(row, "cum")}
                 <Name row={row} target={target} query={query} />
               </tr>
@@ -282,46 +288,6 @@ export function Tree({target, query, setQuery}) {
   );
 }
 
-/* Sizes, lifetimes and threads: a bar for each label. */
-export function Tags({view, target, query}) {
-  const {data, error} = useLoad(
-    () => api.view(view, target, shared(query)),
-    keyOf(view, target, query),
-    period(query),
-  );
-  const most = Math.max(1, ...(data?.tags ?? []).map(one => Math.abs(one.value)));
-  const text = one =>
-    one.name
-      ? `${one.name} (${one.tag})`
-      : typeof one.tag === "number"
-        ? format(one.tag, one.unit)
-        : one.tag;
-  return (
-    <Waiting error={error} data={data}>
-      {data?.tags.length === 0 && <p class="empty">Nothing was sampled.</p>}
-      <div class="scroll">
-        <table class="bars">
-          <tbody>
-            {data?.tags.map((one, i) => (
-              <tr key={i}>
-                <td class="number">{text(one)}</td>
-                <td class="number">{format(one.value, data.unit)}</td>
-                <td class="number dim">{percent(one.value, data.total)}</td>
-                <td class="wide">
-                  <i
-                    class="amount"
-                    style={{width: ((100 * Math.abs(one.value)) / most).toFixed(2) + "%"}}
-                  />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </Waiting>
-  );
-}
-
 const STACKS_SHOWN = 200;
 
 /* A stack that opens below a line. */
@@ -371,6 +337,21 @@ export function Traces({target, query}) {
   );
 }
 
+function Found({check}) {
+  const {direct, indirect, live} = check;
+  const blocks = one => `${format(one.bytes, "bytes")} in ${one.blocks} blocks`;
+  return (
+    <p role="status">
+      {direct.blocks + indirect.blocks === 0
+        ? `No leaks: pointers lead to all ${live.blocks} blocks (${format(live.bytes, "bytes")}).`
+        : `No pointer leads to ${blocks(direct)}; from these pointers lead to ` +
+          `${blocks(indirect)}.`}{" "}
+      The process was stopped for {format(check.pause_ns, "nanoseconds")}, and searched for{" "}
+      {format(check.scan_ns, "nanoseconds")}.
+    </p>
+  );
+}
+
 /* Blocks that no pointer leads to.  The check stops the process for some milliseconds, so it is the
  * user who asks for it. */
 export function Leaks({target, hasControl}) {
@@ -383,36 +364,29 @@ export function Leaks({target, hasControl}) {
       setState({error});
     }
   };
-  if (!hasControl)
-    return (
-      <p>
-        This page only reads. On that of <code>mallow web --control</code> a check for leaks can be
-        requested, which stops the process for some milliseconds; <code>mallow leaks</code> does it
-        in a terminal.
-      </p>
-    );
   const {data, error, isRunning} = state;
-  const blocks = one => `${format(one.bytes, "bytes")} in ${one.blocks} blocks`;
   return (
     <section>
-      <div class="bar">
-        <button onClick={find} disabled={isRunning}>
-          find leaks
-        </button>
-        <span class="dim">{isRunning ? "searching the process…" : ""}</span>
-      </div>
-      {error && (
-        <p class="error" role="alert">
-          {error.message}
+      <p>
+        A check finds blocks that no pointer of the process leads to any more. The process is
+        stopped for some milliseconds, while it copies itself as by fork(2); then it goes on, and
+        the copy is searched. Until that is over, pages that the process writes take memory twice.
+      </p>
+      {hasControl ? (
+        <div class="bar">
+          <button onClick={find} disabled={isRunning}>
+            find leaks
+          </button>
+          <span class="dim">{isRunning ? "searching the copy…" : ""}</span>
+        </div>
+      ) : (
+        <p>
+          This page only reads. That of <code>mallow web --control</code> can request a check;{" "}
+          <code>mallow leaks {target}</code> does it in a terminal.
         </p>
       )}
-      {data && (
-        <p role="status">
-          No pointer leads to {blocks(data.check.direct)}; from these pointers lead to{" "}
-          {blocks(data.check.indirect)}. The process was stopped for{" "}
-          {format(data.check.pause_ns, "nanoseconds")}.
-        </p>
-      )}
+      <Trouble error={error} />
+      {data && <Found check={data.check} />}
       {data?.stacks.map((stack, i) => (
         <Stack key={i} frames={stack.frames} open={i < 5}>
           <b>{format(stack.bytes, "bytes")}</b> {stack.direct.blocks + stack.indirect.blocks}

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import {test} from "node:test";
 import {commandLine, quote} from "../src/command.js";
+import {facts, others, totalText} from "../src/flame-texts.js";
 import {ago, format, percent} from "../src/format.js";
 import {makeHash, parseHash, shared} from "../src/url.js";
 
@@ -28,6 +29,24 @@ test("values have three digits and a unit", () => {
   assert.equal(percent(1, 3), "33.3 %");
   assert.equal(percent(1, 0), "");
   assert.equal(ago(3700), "1h");
+});
+
+test("a flame graph says what its total is, and the view's unit first", () => {
+  const types = [
+    ["inuse_space", "bytes"],
+    ["alloc_objects", "count"],
+    ["alloc_space", "bytes"],
+    ["cpu", "nanoseconds"],
+  ].map(([name, unit]) => ({name, unit}));
+  const data = {types, values: [[2048], [5], [4096], [1e9]], mean_bytes: 524288, interval: [0, 1024]};
+  assert.deepEqual(
+    types.map((_, i) => totalText(data, i)),
+    ["2.00 KiB in use", "5 objects allocated", "4.00 KiB allocated", "1.00 s cpu"],
+  );
+  assert.equal(facts(data, 0), "T = 512 KiB \u00b7 between 0 B and 1.00 KiB in 95 of 100 cases");
+  assert.equal(facts(data, 2), "T = 512 KiB");
+  const one = {tree: {column: column => column}, node: 0};
+  assert.deepEqual(others(data, 0, one).slice(0, 2), ["alloc_space: 4.00 KiB", "alloc_objects: 5"]);
 });
 
 test("an address keeps target, view and options", () => {

@@ -23,6 +23,39 @@ test("the top-down tree has the largest child first", () => {
   assert.equal(tree.deepest, 3);
 });
 
+test("only frames by which stacks start are folded", () => {
+  const chainOf = (...names) => {
+    const data = {
+      names: ["", ...names, "a", "b"],
+      parents: [0, ...names.keys(), names.length, names.length],
+      labels: [...Array(names.length + 3).keys()],
+      values: [[...Array(names.length + 1).fill(5), 3, 2]],
+    };
+    const frames = more => {
+      const tree = trees.topDown({...data, ...more}, 0);
+      assert.equal(tree.chainEnd, tree.chain);
+      return tree.chain;
+    };
+    assert.equal(frames({filters: "   focus=a\n"}), 0);
+    return frames({});
+  };
+  assert.equal(chainOf("_start", "__libc_start_main_impl", "main", "run"), 2);
+  assert.equal(chainOf("main", "_start"), 0);
+  assert.equal(
+    chainOf(
+      "clone3",
+      "start_thread",
+      "execute_native_thread_routine",
+      "std::thread::_State_impl<\u2026>::_M_run",
+      "std::__invoke_impl<\u2026>",
+      "Worker::run",
+      "std::vector<int>::resize",
+    ),
+    5,
+  );
+  assert.equal(chainOf("start_thread", "[libstdc++.so.6]", "std::sort"), 2);
+});
+
 test("values of functions without their callees", () => {
   assert.deepEqual([...trees.ownValues(DATA, 0)], [0, 0, 3, 5, 2]);
   assert.equal(DATA.names[trees.largestFunction(DATA, 0)], "b");

@@ -88,6 +88,16 @@ const char *mw_show_text(const char *text, char *buffer, size_t size) {
 	return mw_text_clean(buffer, "");
 }
 
+const char *mw_show_arguments(const char *args, size_t capacity, char *buffer, size_t size) {
+	size_t used = 0;
+	while (capacity > 0 && args[capacity - 1] == '\0')
+		capacity--;
+	for (size_t i = 0; i < capacity && used + 1 < size; i++)
+		buffer[used++] = args[i] == '\0' ? ' ' : args[i];
+	buffer[used] = '\0';
+	return mw_show_text(buffer, buffer, size);
+}
+
 static const struct {
 	uint32_t flag;
 	const char *name;

@@ -29,6 +29,9 @@ const char *mw_show_rate(uint64_t mean_bytes, char buffer[MW_SHOW_BYTES]);
 
 /* Text that comes from a process, with unsafe characters (model/text.h) replaced by '?'. */
 const char *mw_show_text(const char *text, char *buffer, size_t size);
+/* A command line: `args` of `capacity` bytes, words that end in NUL and are padded with NULs, with
+ * a space between them. Words may be empty; the last non-empty word ends the line. */
+const char *mw_show_arguments(const char *args, size_t capacity, char *buffer, size_t size);
 
 /* Says what is missing in a profile whose live.flags has bit number `bit`.  NULL: the bit does
  * not mean that something is missing. */

@@ -116,18 +116,6 @@ static void line(const char *label, const char *format, ...) {
 		free(text);
 }
 
-/* Joins NUL-separated arguments, padded with NULs, to one line.  Arguments may be empty; the
- * last non-empty argument ends the line. */
-static void join_args(const char *args, size_t capacity, char *out, size_t size) {
-	size_t used = 0;
-	while (capacity > 0 && args[capacity - 1] == '\0')
-		capacity--;
-	for (size_t i = 0; i < capacity && used + 1 < size; i++)
-		out[used++] = args[i] == '\0' ? ' ' : args[i];
-	out[used] = '\0';
-	mw_show_text(out, out, size);
-}
-
 /* True if a request that changes a setting is pending.  A heap walk is a request, too, but
  * changes nothing. */
 static bool has_pending_request(const status_view_t *view) {
@@ -501,8 +489,8 @@ static int show_status(const mw_target_t *target, const void *context, mw_error_
 	view.profile = profile;
 	view.arenas = mw_arenas_of_snapshot(snapshot);
 	mw_show_text(snapshot->header.program, view.program, sizeof(view.program));
-	join_args(snapshot->header.args, sizeof(snapshot->header.args), view.args,
-		  sizeof(view.args));
+	mw_show_arguments(snapshot->header.args, sizeof(snapshot->header.args), view.args,
+			  sizeof(view.args));
 	const mw_arguments_t *arguments = context;
 	int status = MW_EXIT_FINE;
 	if (arguments->options.json.given)

@@ -76,6 +76,10 @@ static json_t *row_json(const row_t *row) {
 	json_object_set_new(value, "program", mw_json_text(header->program));
 	char title[TITLE_BYTES];
 	json_object_set_new(value, "title", mw_json_text(name_of(row, title, sizeof(title))));
+	char command[sizeof(header->args) + 1];
+	json_object_set_new(value, "arguments",
+			    mw_json_text(mw_show_arguments(header->args, sizeof(header->args),
+							   command, sizeof(command))));
 	json_object_set_new(value, "state", json_string(mw_fate_name(row->fate)));
 	json_object_set_new(value, "active", json_boolean(live->active != 0));
 	json_object_set_new(value, "mean_bytes", json_integer((json_int_t)live->mean_bytes));

@@ -81,6 +81,10 @@ bool mw_picture_is_svg(const mw_picture_t *picture) {
 	return picture != NULL && picture->graphviz == NULL && strcmp(picture->ending, ".svg") == 0;
 }
 
+bool mw_picture_is_drawn(const mw_picture_t *picture) {
+	return picture != NULL && picture->graphviz != NULL;
+}
+
 bool mw_picture_is_profile(const mw_picture_t *picture) {
 	return picture != NULL && picture->is_profile;
 }
@@ -149,8 +153,8 @@ static void write_svg(mw_output_t *output, const char *svg, size_t length) {
 	size_t head = found != NULL ? (size_t)(found - svg) : length;
 	size_t script_length = mw_web_page_svg_script(&script);
 	static const char begin_script[] =
-		"<style>@media(prefers-color-scheme:dark){svg{background:#000}"
-		"svg>g{filter:invert(1) hue-rotate(180deg)}}</style>\n<script><![CDATA[\n";
+		"<style>@media(prefers-color-scheme:dark){svg{background:#171717}"
+		"svg>g{filter:invert(.91) hue-rotate(180deg)}}</style>\n<script><![CDATA[\n";
 	static const char end_script[] = "]]></script>\n";
 	mw_output_write(output, svg, head);
 	mw_output_write(output, begin_script, strlen(begin_script));

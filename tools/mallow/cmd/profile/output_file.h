@@ -21,6 +21,8 @@ const char *mw_picture_view(const mw_picture_t *picture);
 bool mw_picture_is_json(const mw_picture_t *picture);
 /* True if the view writes the picture itself, without graphviz. */
 bool mw_picture_is_svg(const mw_picture_t *picture);
+/* True if graphviz draws what the view writes. */
+bool mw_picture_is_drawn(const mw_picture_t *picture);
 bool mw_picture_is_profile(const mw_picture_t *picture);
 
 /* Writes a view's text to a file; a picture of a graph is drawn by graphviz's dot. */

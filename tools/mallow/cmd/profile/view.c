@@ -75,6 +75,7 @@ static void set_graph_options(const request_t *r, mw_view_t *v) {
 	v->has_ages = r->arguments->options.ages.given;
 	bool is_graph = mw_view_request_has(r, MW_VIEW_GRAPH);
 	v->graph.is_picture = is_graph;
+	v->graph.is_drawn = mw_picture_is_drawn(r->picture);
 	v->graph.call_tree = is_graph && r->arguments->options.call_tree.given;
 	if (is_all_wanted(r))
 		return;

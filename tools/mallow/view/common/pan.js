@@ -27,7 +27,7 @@
 	/* Large graphs begin at a size that can be read, with the legend in view and the first
 	 * functions beside it. */
 	function begin() {
-		const most = 1.5, screen = svg.getBoundingClientRect(),
+		const most = 1, screen = svg.getBoundingClientRect(),
 			legend = document.getElementById("clust1");
 		hasBegun = screen.width > 0 && screen.height > 0;
 		view = all.slice();

@@ -55,6 +55,7 @@ typedef struct mw_graph_options {
 	bool drop_negative; /* drops nodes with negative values */
 	bool is_mean;       /* values are divided by the values of sample type 0 */
 	bool is_picture;    /* chooses the most informative nodes instead of the largest */
+	bool is_drawn;      /* a picture for people at once, not a file for graphviz */
 	size_t node_count;  /* most nodes; 0 = all */
 	double node_fraction;
 	double edge_fraction;

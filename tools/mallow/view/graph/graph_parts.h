@@ -32,7 +32,8 @@ typedef struct mw_graph_tags {
 	mw_tag_sum_t *sums; /* sums[0] is unused */
 	size_t sum_count, sum_capacity;
 	mw_table_t sum_table;
-	uint64_t cutoff; /* smallest sum that is shown */
+	uint64_t cutoff;  /* smallest sum that is shown */
+	bool has_threads; /* names of threads are shown */
 } mw_graph_tags_t;
 
 struct mw_graph {

@@ -28,8 +28,27 @@ static uint32_t find_name(mw_graph_tags_t *t, const char *text, int64_t size) {
 	return name;
 }
 
-static bool is_shown_text(const mw_profile_t *p, const mw_label_t *label) {
-	return label->text != 0 && strcmp(mw_profile_string(p, label->key), BASE_MARK) != 0;
+static bool is_thread(const mw_profile_t *p, const mw_label_t *label) {
+	return label->text != 0 && strcmp(mw_profile_string(p, label->key), MW_LABEL_THREAD) == 0;
+}
+
+/* Returns whether threads of different names allocated. */
+static bool has_threads(const mw_profile_t *p) {
+	mw_string_t first = 0;
+	for (size_t i = 0; i < p->label_count; i++) {
+		if (!is_thread(p, &p->labels[i]))
+			continue;
+		if (first != 0 && p->labels[i].text != first)
+			return true;
+		first = p->labels[i].text;
+	}
+	return false;
+}
+
+static bool is_shown_text(const mw_graph_tags_t *t, const mw_profile_t *p,
+			  const mw_label_t *label) {
+	return label->text != 0 && strcmp(mw_profile_string(p, label->key), BASE_MARK) != 0 &&
+	       (t->has_threads || !is_thread(p, label));
 }
 
 static int compare_lines(const void *left, const void *right) {
@@ -42,7 +61,7 @@ static uint32_t name_texts(mw_graph_tags_t *t, const mw_profile_t *p, const mw_s
 	char **lines = mw_xcalloc(s->label_count, sizeof(*lines));
 	size_t count = 0, size = 1;
 	for (uint32_t i = 0; i < s->label_count; i++) {
-		if (!is_shown_text(p, &labels[i]))
+		if (!is_shown_text(t, p, &labels[i]))
 			continue;
 		const char *key = mw_profile_string(p, labels[i].key);
 		const char *value = mw_profile_string(p, labels[i].text);
@@ -98,6 +117,8 @@ void mw_graph_tags_begin(mw_graph_t *g) {
 	t->text_of_sample = mw_xcalloc(p->sample_count, sizeof(uint32_t));
 	t->size_of_label = mw_xcalloc(p->label_count, sizeof(uint32_t));
 	const mw_unit_t *unit = unit_of_sizes(p);
+	/* One thread's name beside each function would tell nothing. */
+	t->has_threads = !g->options.is_drawn || has_threads(p);
 	for (size_t i = 0; i < p->sample_count; i++) {
 		const mw_sample_t *s = &p->samples[i];
 		t->text_of_sample[i] = name_texts(t, p, s);

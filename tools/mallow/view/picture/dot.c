@@ -13,10 +13,13 @@
 #include "view/common/json.h"
 #include "view/common/values.h"
 #include "view/common/view.h"
+#include "view/picture/graph_chains.h"
 #include "view/picture/pictures.h"
 
 /* Longest line of a name in a box. */
 #define NAME_COLUMNS 48
+/* Most names of a chain in a box, from its beginning, and from its end. */
+#define CHAIN_NAMES 4u
 /* Longest line of a label in a box. */
 #define TAG_COLUMNS 32
 
@@ -30,6 +33,7 @@ typedef struct picture {
 	int64_t largest;  /* largest flat value */
 	uint32_t *number; /* number[i]: number in the picture of node i */
 	bool *has_boxes;  /* has_boxes[i]: node i has boxes of labels */
+	mw_chains_t chains;
 } picture_t;
 
 /* Writes text escaped for graphviz; `newline` is its escape for the end of a line. */
@@ -96,6 +100,32 @@ static void print_node_name(const picture_t *pic, const mw_node_t *n) {
 	fputs("\\n", out);
 }
 
+static size_t chain_length(const picture_t *pic, uint32_t first) {
+	size_t length = 0;
+	for (uint32_t i = first; i != 0; i = pic->chains.next[i])
+		length++;
+	return length;
+}
+
+/* Writes the names of the chain that ends in the node, the caller first, each in a line. */
+static void print_chain_names(const picture_t *pic, uint32_t first) {
+	FILE *out = pic->view->out;
+	size_t length = chain_length(pic, first), i = 0;
+	for (uint32_t at = first; at != 0; at = pic->chains.next[at], i++) {
+		bool is_left_out = i >= CHAIN_NAMES && i + CHAIN_NAMES < length;
+		char fitted[1024];
+		if (is_left_out && i == CHAIN_NAMES)
+			fprintf(out, "\342\200\246 %zu more \342\200\246\\n",
+				length - 2 * CHAIN_NAMES);
+		if (is_left_out)
+			continue;
+		mw_fit_name(mw_graph_node_at(pic->graph, at)->text, NAME_COLUMNS, fitted,
+			    sizeof(fitted));
+		print_quoted(out, fitted);
+		fputs(i + 1 < length ? " \342\200\272\\n" : "\\n", out);
+	}
+}
+
 /* Writes a colour.  `share` moves its hue from grey over orange to red, and to green for
  * negative values. */
 static void print_colour(FILE *out, const char *name, double share, double bright,
@@ -117,28 +147,48 @@ static double share_of(const picture_t *pic, int64_t value) {
 	return pic->view->total != 0 ? (double)value / fabs((double)pic->view->total) : 0;
 }
 
-/* Font size in points: 8 for value 0, 24 for the largest value. */
+/* The smallest letters in points: pprof's, or those that can be read on a screen. */
+static int least_font(const picture_t *pic) {
+	return pic->view->graph.is_drawn ? 12 : 8;
+}
+
+/* Font size of a function: 24 for the largest value. */
 static int font_size(const picture_t *pic, const mw_node_t *n) {
+	int least = least_font(pic);
 	double part = pic->largest != 0 ? fabs((double)n->flat / (double)pic->largest) : 0;
-	return 8 + (int)ceil(16 * sqrt(part));
+	return least + (int)ceil((24 - least) * sqrt(part));
+}
+
+/* Returns the first node of the chain that the node is in. */
+static uint32_t chain_begin(const picture_t *pic, uint32_t node) {
+	while (pic->chains.previous[node] != 0)
+		node = pic->chains.previous[node];
+	return node;
 }
 
 static void print_node(const picture_t *pic, const mw_node_t *n, uint32_t number) {
 	const mw_view_t *v = pic->view;
 	char flat[MW_VALUE_BYTES], cum[MW_VALUE_BYTES], percent[MW_VALUE_BYTES];
 	fprintf(v->out, "N%" PRIu32 " [label=\"", number);
-	print_node_name(pic, n);
+	uint32_t at = (uint32_t)(n - mw_graph_node_at(pic->graph, 0));
+	if (pic->chains.previous[at] != 0)
+		print_chain_names(pic, chain_begin(pic, at));
+	else
+		print_node_name(pic, n);
 	const char *share = mw_view_percent(n->flat, v->total, percent);
 	share += strspn(share, " ");
-	if (n->flat == 0)
+	const char *of = n->flat != 0        ? "\\nof "
+			 : v->graph.is_drawn ? "" /* "0 of" tells nothing */
+					     : "0 of ";
+	if (n->flat == 0 && n->cum == 0)
 		fputs("0", v->out);
-	else
+	else if (n->flat != 0)
 		fprintf(v->out, "%s (%s)", mw_view_value(v, pic->unit, n->flat, flat), share);
 	const char *whole = mw_view_value(v, pic->unit, n->cum, cum);
 	share = mw_view_percent(n->cum, v->total, percent);
 	share += strspn(share, " ");
 	if (n->cum != n->flat)
-		fprintf(v->out, "%sof %s (%s)", n->flat == 0 ? " " : "\\n", whole, share);
+		fprintf(v->out, "%s%s (%s)", of, whole, share);
 	fprintf(v->out, "\" id=\"node%" PRIu32 "\" fontsize=%d tooltip=\"", number,
 		font_size(pic, n));
 	print_quoted(v->out, n->text);
@@ -172,8 +222,8 @@ static bool print_boxes(const picture_t *pic, const mw_node_t *n, uint32_t numbe
 		const char *shown = mw_view_value(v, pic->unit, box->value, value);
 		fprintf(v->out, "N%" PRIu32 "_%zu [label=\"", number, i);
 		print_tag_text(v->out, box->text);
-		fprintf(v->out, "\" id=\"N%" PRIu32 "_%zu\" fontsize=8 shape=box3d tooltip=\"",
-			number, i);
+		fprintf(v->out, "\" id=\"N%" PRIu32 "_%zu\" fontsize=%d shape=box3d tooltip=\"",
+			number, i, least_font(pic));
 		print_quoted(v->out, box->text);
 		fprintf(v->out, " (%s)\"]\nN%" PRIu32, shown, number);
 		if (box->on > 0)
@@ -303,14 +353,22 @@ static void print_picture(picture_t *pic) {
 	for (size_t i = 0; i < mw_graph_count(g); i++) {
 		const mw_node_t *n = mw_graph_node(g, i);
 		size_t at = (size_t)(n - mw_graph_node_at(g, 0));
-		pic->number[at] = (uint32_t)i + 1;
+		/* The box of a chain is that of its last node. */
+		for (uint32_t k = (uint32_t)at; pic->chains.next[at] == 0 && k != 0;
+		     k = pic->chains.previous[k])
+			pic->number[k] = (uint32_t)i + 1;
+		if (pic->chains.next[at] != 0)
+			continue;
 		print_node(pic, n, pic->number[at]);
 		pic->has_boxes[at] = print_boxes(pic, n, pic->number[at]);
 	}
 	/* The heaviest edge comes first, because graphviz keeps that straight. */
 	size_t count, *edges = mw_graph_edges(g, &count);
-	for (size_t i = 0; i < count; i++)
-		print_edge(pic, mw_graph_edge_at(g, edges[i]));
+	for (size_t i = 0; i < count; i++) {
+		const mw_edge_t *e = mw_graph_edge_at(g, edges[i]);
+		if (pic->chains.next[e->caller] != e->callee)
+			print_edge(pic, e);
+	}
 	free(edges);
 	fputs("}\n", v->out);
 }
@@ -324,7 +382,9 @@ static void print_graph(const mw_view_t *v, const mw_graph_t *g) {
 	}
 	pic.number = mw_xcalloc(mw_graph_node_end(g), sizeof(*pic.number));
 	pic.has_boxes = mw_xcalloc(mw_graph_node_end(g), sizeof(*pic.has_boxes));
+	pic.chains = mw_chains_find(g, v->graph.is_drawn);
 	print_picture(&pic);
+	mw_chains_free(&pic.chains);
 	free(pic.number);
 	free(pic.has_boxes);
 }
