@@ -126,6 +126,22 @@ assert data["ages"][0] > 0
 END
 ok "the ages of frames"
 
+# The times of allocation add up to what is in use, of each row and of all.
+try 0 "$mallow" top --births --json "$target"
+valid top
+python3 - out <<'END' || fail "births"
+import json, sys
+data = json.load(open(sys.argv[1]))
+assert data["births_from_ns"] < data["births_until_ns"] == data["time_ns"], data
+for row in data["rows"][:20] + [{"births": data["births"], "flat": data["total"]}]:
+    assert len(row["births"]) == 60 and row["births"] == sorted(row["births"]), row
+    assert row["births"][-1] == row["flat"], row
+assert all("births" not in row for row in data["rows"][20:])
+END
+try 0 "$mallow" top --json "$target"
+says_not out births
+ok "when the memory in use was allocated"
+
 # Other subcommands.
 page=$here/../../doc/reference
 try 0 "$mallow" report --json "$target"

@@ -13,7 +13,7 @@ export const processes = async () => (await get("api/processes")).json();
 
 /** The options of the query that the server knows. */
 function options(target, query) {
-  const pairs = SHARED.concat("top", "ages", "functions", "lines")
+  const pairs = SHARED.concat("top", "ages", "births", "functions", "lines")
     .filter(key => query[key])
     .map(key => [key, query[key]]);
   return new URLSearchParams([["p", target], ...pairs]);

@@ -4,7 +4,7 @@ import {useEffect, useRef, useState} from "preact/hooks";
 import uPlot from "uplot";
 import {clock, format} from "./format.js";
 
-const HEIGHT = 260;
+const HEIGHT = 210;
 /* Distances of lines that read well in KiB, MiB and GiB, and in time. */
 const STEPS = Array.from({length: 50}, (_, i) => 2 ** i);
 const SECONDS = [
@@ -30,19 +30,20 @@ export const timeAxis = () => ({
   ...axis(),
   values: (_, times) => times.map(time => clock(time * 1e9)),
   space: 90,
+  size: 32,
   incrs: SECONDS,
 });
 
 export const bytesAxis = (suffix = "") => ({
   ...axis(),
   values: (_, values) => values.map(value => format(value, "bytes") + suffix),
-  size: 74,
+  size: 84,
   incrs: STEPS,
 });
 
 /** `data`: columns, the first of them seconds since 1970.  `settings()`: uPlot's options without a
- * size; called again when the theme changes. */
-export function Chart({data, settings, label}) {
+ * size; called again when the theme changes. `height`: without the legend, in pixels. */
+export function Chart({data, settings, label, height = HEIGHT}) {
   const host = useRef(null),
     plot = useRef(null);
   const [theme, setTheme] = useState(0);
@@ -52,7 +53,7 @@ export function Chart({data, settings, label}) {
     return () => window.removeEventListener("theme", changed);
   }, []);
   useEffect(() => {
-    const size = () => ({width: host.current.clientWidth, height: HEIGHT});
+    const size = () => ({width: host.current.clientWidth, height});
     plot.current = new uPlot({...size(), ...settings()}, data, host.current);
     const sizes = new ResizeObserver(() => plot.current.setSize(size()));
     sizes.observe(host.current);
@@ -64,5 +65,13 @@ export function Chart({data, settings, label}) {
   useEffect(() => {
     plot.current.setData(data);
   }, [data]);
-  return <div class="chart" ref={host} role="img" aria-label={label} />;
+  return (
+    <div
+      class="chart"
+      style={{minHeight: `${height}px`}}
+      ref={host}
+      role="img"
+      aria-label={label}
+    />
+  );
 }

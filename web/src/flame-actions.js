@@ -29,11 +29,7 @@ export function find(flame, text) {
 function showRoot(flame) {
   const {panels, place, upsideDown, view} = flame;
   const rows =
-    view === "both"
-      ? panels[upsideDown ? 0 : 1].deepest
-      : upsideDown
-        ? rowCount(scene(flame))
-        : 0;
+    view === "both" ? panels[upsideDown ? 0 : 1].deepest : upsideDown ? rowCount(scene(flame)) : 0;
   place.scrollTop =
     view === "both" ? Math.max(0, (rows + 1.5) * ROW - place.clientHeight * 0.7) : rows * ROW;
   redraw(flame);

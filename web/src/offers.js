@@ -4,8 +4,9 @@ import * as api from "./api.js";
 import {useLoad} from "./hooks.js";
 import {VIEWS} from "./url.js";
 
-/* Views of labels, which profiles of other tools and small ones do not have. */
-const LABELS = ["sizes", "lifetimes", "threads"];
+/* Views of labels, each with a label that memory in use has in profiles with labels: those of other
+ * tools, and dumps without --labels, have none. */
+const LABELS = {sizes: "bytes", lifetimes: "age", threads: "thread"};
 /* What CPU time does not have. */
 const MEMORY = ["sizes", "lifetimes", "map", "leaks"];
 
@@ -15,12 +16,10 @@ const isProcess = target => /^\d+$/.test(target);
 
 /* A profile that is a file is asked whether it has the labels. */
 async function labelsOf(target) {
-  if (!target || isProcess(target)) return LABELS;
+  if (!target || isProcess(target)) return Object.keys(LABELS);
   await new Promise(done => setTimeout(done, LATER_MS)); // the view that is shown comes first
-  const answers = await Promise.all(
-    LABELS.map(view => api.view(view, target).catch(() => ({tags: []}))),
-  );
-  return LABELS.filter((_, i) => answers[i].tags.length > 0);
+  const {tags} = await api.view("tags", target);
+  return Object.keys(LABELS).filter(view => tags.some(one => one.key === LABELS[view]));
 }
 
 /** The names of the views; `status`: of a process, null until it is known. */
@@ -28,7 +27,7 @@ export function useOffers({target, view, query}, status) {
   const {data: labels} = useLoad(() => labelsOf(target), "labels " + target);
   const can = name =>
     name === view ||
-    (LABELS.includes(name)
+    (LABELS[name]
       ? labels?.includes(name)
       : name === "map"
         ? isProcess(target)

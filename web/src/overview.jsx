@@ -4,7 +4,9 @@ import {useRef, useState} from "preact/hooks";
 import * as api from "./api.js";
 import {bytesAxis, Chart, FROM_ZERO, styleOf, timeAxis, TIME_SERIES} from "./chart.jsx";
 import {clock, format} from "./format.js";
+import {FunctionsChart} from "./functions-chart.jsx";
 import {useLoad} from "./hooks.js";
+import {Lists} from "./lists.jsx";
 import {at, drawMarks, Marks, marksOf, storedNear} from "./marks.jsx";
 import {Memory} from "./memory.jsx";
 import {makeHash} from "./url.js";
@@ -13,40 +15,65 @@ import {notYet, Trouble} from "./waiting.jsx";
 /* The heap over time is asked for seldom: between two answers the line goes on with what the status
  * says, which is asked for anyway. */
 const PERIOD_MS = 1000,
-  TIMELINE_MS = 30000;
-function columns(moments) {
-  const times = [],
-    live = [],
-    resident = [],
-    rate = [];
-  let last = null;
-  for (const one of moments) {
-    times.push(one.time_ns / 1e9);
-    live.push(one.value);
-    resident.push(one.resident_bytes ?? null);
-    const seconds = last ? (one.time_ns - last.time_ns) / 1e9 : 0;
-    rate.push(
-      seconds > 0 && one.allocated_bytes != null
-        ? Math.max(0, one.allocated_bytes - (last.allocated_bytes ?? 0)) / seconds
-        : null,
-    );
-    last = one;
-  }
-  return [times, live, resident, rate];
+  TIMELINE_MS = 30000,
+  RATE_NS = 1e9;
+/* So that both charts begin and end at the same place. */
+const PADDING = [8, 24, 8, 0];
+
+/* The rate of a moment is that of the second before it, or longer.  The status counts otherwise
+ * than the timeline: between both there is no rate. */
+function ratesOf(moments) {
+  let from = 0;
+  return moments.map((one, i) => {
+    while (from + 1 < i && moments[from + 1].time_ns <= one.time_ns - RATE_NS) from++;
+    const last = moments[from],
+      isSame = i > 0 && last.isTold === one.isTold;
+    return isSame && one.allocated_bytes != null
+      ? (1e9 * Math.max(0, one.allocated_bytes - (last.allocated_bytes ?? 0))) /
+          (one.time_ns - last.time_ns)
+      : null;
+  });
 }
+
+function columns(moments) {
+  const times = moments.map(one => one.time_ns / 1e9);
+  return {
+    memory: [times, moments.map(one => one.value), moments.map(one => one.resident_bytes ?? null)],
+    rate: [times, ratesOf(moments)],
+  };
+}
+
+const bytesText = suffix => (_, value) =>
+  value == null ? "\u2013" : format(value, "bytes") + suffix;
+
+/* The rate of allocation in a strip of its own. */
+const rateSettings = () => ({
+  cursor: {drag: {x: false, y: false}, sync: {key: "overview"}},
+  scales: {y: {range: FROM_ZERO}},
+  padding: PADDING,
+  axes: [
+    {...timeAxis(), show: false},
+    {...bytesAxis("/s"), space: 16},
+  ],
+  series: [
+    TIME_SERIES,
+    {
+      label: "allocated",
+      stroke: styleOf("--rate"),
+      fill: styleOf("--rate-area"),
+      width: 1,
+      value: bytesText("/s"),
+    },
+  ],
+});
 
 /* `marks`: a function, because marks come while the chart stays. */
 function settings(onSelect, marks) {
-  const bytes = suffix => (_, value) =>
-    value == null ? "\u2013" : format(value, "bytes") + suffix;
   return {
-    cursor: {drag: {x: true, y: false, setScale: false}},
-    scales: {y: {range: FROM_ZERO}, rate: {range: FROM_ZERO}},
-    axes: [
-      timeAxis(),
-      bytesAxis(),
-      {...bytesAxis("/s"), scale: "rate", side: 1, size: 84, grid: {show: false}},
-    ],
+    cursor: {drag: {x: true, y: false, setScale: false}, sync: {key: "overview"}},
+    scales: {y: {range: FROM_ZERO}},
+    padding: PADDING,
+    axes: [timeAxis(), bytesAxis()],
     series: [
       TIME_SERIES,
       {
@@ -54,17 +81,9 @@ function settings(onSelect, marks) {
         stroke: styleOf("--live"),
         fill: styleOf("--live-area"),
         width: 2,
-        value: bytes(""),
+        value: bytesText(""),
       },
-      {label: "resident memory", stroke: styleOf("--resident"), width: 1.5, value: bytes("")},
-      {
-        label: "allocated",
-        stroke: styleOf("--rate"),
-        width: 1,
-        scale: "rate",
-        dash: [4, 3],
-        value: bytes("/s"),
-      },
+      {label: "resident memory", stroke: styleOf("--resident"), width: 1.5, value: bytesText("")},
     ],
     hooks: {
       draw: [plot => drawMarks(plot, marks())],
@@ -117,6 +136,7 @@ function useMoments(timeline, status) {
       value: status.live_bytes,
       resident_bytes: status.resident_bytes,
       allocated_bytes: status.alloc_bytes,
+      isTold: true,
     });
   told.current = told.current.filter(one => one.time_ns > end);
   return moments.concat(told.current);
@@ -153,6 +173,28 @@ function Chosen({chosen, marks, end, link, onClear}) {
   );
 }
 
+/* Of the ranges those that are shorter than what was recorded. */
+const RANGES = [
+  [60, "1 min"],
+  [600, "10 min"],
+  [3600, "1 h"],
+  [86400, "1 day"],
+  [Infinity, "all"],
+];
+
+function Ranges({span, chosen, onChoose}) {
+  const shown = RANGES.filter(([seconds]) => seconds < span || seconds === Infinity);
+  return shown.length < 2 ? null : (
+    <span class="group" role="group" aria-label="range">
+      {shown.map(([seconds, text]) => (
+        <button key={text} aria-pressed={seconds === chosen} onClick={() => onChoose(seconds)}>
+          {text}
+        </button>
+      ))}
+    </span>
+  );
+}
+
 export function Overview({target}) {
   const isProcess = /^\d+$/.test(target);
   const [chosen, setChosen] = useState(null);
@@ -167,10 +209,16 @@ export function Overview({target}) {
     "status " + target,
     isProcess ? PERIOD_MS : 0,
   );
-  const moments = useMoments(timeline.data, status.data);
+  const [range, setRange] = useState(Infinity);
+  const all = useMoments(timeline.data, status.data),
+    end = (all.at(-1)?.time_ns ?? 0) / 1e9,
+    inRange = all.filter(one => one.time_ns / 1e9 >= end - range),
+    moments = inRange.length > 1 ? inRange : all;
   const waiting = notYet(timeline);
   if (waiting) return waiting;
   marks.current = marksOf(timeline.data, moments);
+  const {memory, rate} = columns(moments),
+    begin = all[0].time_ns / 1e9;
   const link = (text, query) => (
     <a class="button" href={makeHash({target, view: "flame", query})}>
       {text}
@@ -178,26 +226,41 @@ export function Overview({target}) {
   );
   return (
     <section class="overview">
-      <h2>
-        Heap over time <span class="dim">{timeline.data.trend ?? ""}</span>
-      </h2>
+      <Trouble error={status.error} />
+      {status.data && <Facts status={status.data} />}
+      <div class="bar">
+        <h2>
+          Heap over time <span class="dim">{timeline.data.trend ?? ""}</span>
+        </h2>
+        <Ranges span={end - begin} chosen={range} onChoose={setRange} />
+      </div>
       <Chart
-        data={columns(moments)}
+        data={memory}
         settings={() => settings(setChosen, () => marks.current)}
-        label="live heap, resident memory and allocation rate over time"
+        label="live heap and resident memory over time"
       />
+      {rate[1].some(one => one > 0) && (
+        <Chart data={rate} settings={rateSettings} height={70} label="allocation rate over time" />
+      )}
       <p class="chosen" role="status">
         <Chosen
           chosen={chosen}
           marks={marks.current}
-          end={moments.at(-1).time_ns / 1e9}
+          end={end}
           link={link}
           onClear={() => setChosen(null)}
         />
       </p>
+      {status.data && (
+        <Lists
+          target={target}
+          started={begin}
+          marks={marks.current}
+          isRunning={status.data.state === "running"}
+        />
+      )}
+      {isProcess && <FunctionsChart target={target} moments={all} />}
       <Marks target={target} marks={marks.current} />
-      <Trouble error={status.error} />
-      {status.data && <Facts status={status.data} />}
       {status.data?.memory && <Memory status={status.data} />}
     </section>
   );

@@ -208,9 +208,7 @@ export function Processes() {
       )}
       {folded > 0 && (
         <p>
-          <button onClick={() => setUnfolded(true)}>
-            {folded} that ended with nothing in use
-          </button>
+          <button onClick={() => setUnfolded(true)}>{folded} that ended with nothing in use</button>
         </p>
       )}
       {files.length > 0 && <Files files={files} />}

@@ -6,6 +6,7 @@ import {exactly} from "./command.js";
 import {format} from "./format.js";
 import {useLoad} from "./hooks.js";
 import {filesOf, ownFirst} from "./order.js";
+import {shortName} from "./trees.js";
 import {shared} from "./url.js";
 import {keyOf, period} from "./views.jsx";
 import {Waiting} from "./waiting.jsx";
@@ -140,7 +141,7 @@ export function Source({target, query, setQuery}) {
               onClick={() => setQuery({...query, fn: row.name})}
             >
               <span class="number">{format(row.flat || row.cum, data.unit)}</span>
-              <span>{row.name}</span>
+              <span>{shortName(row.name)}</span>
             </button>
           ))}
         </nav>

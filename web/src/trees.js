@@ -230,6 +230,11 @@ export function withoutArguments(text) {
   return short;
 }
 
+const LONG = 80;
+
+/** A name as tables have it: of a long one without the arguments of templates. */
+export const shortName = name => (name.length > LONG ? withoutArguments(name) : name);
+
 /** Which nodes match, how many frames, and the sum below them, each stack counted once. */
 export function search(data, type, pattern) {
   const names = Uint8Array.from(data.names, text => (pattern.test(text) ? 1 : 0));

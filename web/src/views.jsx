@@ -6,7 +6,7 @@ import {exactly} from "./command.js";
 import {mountFlame} from "./flame.js";
 import {format, percent} from "./format.js";
 import {useLoad} from "./hooks.js";
-import {columnByPath} from "./trees.js";
+import {columnByPath, shortName} from "./trees.js";
 import {makeHash, shared} from "./url.js";
 import {Trouble, Waiting} from "./waiting.jsx";
 
@@ -127,10 +127,10 @@ function Name({row, target, query}) {
   return (
     <td class="name">
       <a
-        title="only stacks with this function"
+        title={`only stacks with ${row.name}`}
         href={makeHash({target, view: "flame", query: {...shared(query), focus}})}
       >
-        {row.name}
+        {shortName(row.name)}
       </a>
       {where && <span class="dim"> {where}</span>}
       {row.inline && <span class="dim"> ({row.inline})</span>}
@@ -240,8 +240,8 @@ export function Tree({target, query, setQuery}) {
       <td />
       <td class="number">{format(one.value, data.unit)}</td>
       <td class="name">
-        <button class="link" title="this function" onClick={() => find(exactly(one.name))}>
-          {one.name}
+        <button class="link" title={one.name} onClick={() => find(exactly(one.name))}>
+          {shortName(one.name)}
         </button>
       </td>
     </tr>
@@ -295,12 +295,12 @@ function Stack({frames, open, children}) {
   return (
     <details class="stack" open={open}>
       <summary>
-        {children} {frames[0]?.name}
+        {children} {shortName(frames[0]?.name ?? "")}
       </summary>
       <ol>
         {frames.map((frame, k) => (
           <li key={k}>
-            {frame.name}
+            {shortName(frame.name)}
             {frame.file && (
               <span class="dim">
                 {" "}

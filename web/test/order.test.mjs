@@ -29,9 +29,11 @@ test("lifetimes and sizes have an order", () => {
 });
 
 test("a program's own functions come before those of libraries and those without lines", () => {
-  const rows = ["_mutate", "malloc", "operator[]", "a::parse(int, char)", "main", "run"].map(name => ({
-    name,
-  }));
+  const rows = ["_mutate", "malloc", "operator[]", "a::parse(int, char)", "main", "run"].map(
+    name => ({
+      name,
+    }),
+  );
   const files = filesOf([
     {name: "main /home/me/a b.c:4"},
     {name: "operator[] /usr/include/c++/12/bits/stl_map.h:500"},

@@ -38,7 +38,12 @@ test("a flame graph says what its total is, and the view's unit first", () => {
     ["alloc_space", "bytes"],
     ["cpu", "nanoseconds"],
   ].map(([name, unit]) => ({name, unit}));
-  const data = {types, values: [[2048], [5], [4096], [1e9]], mean_bytes: 524288, interval: [0, 1024]};
+  const data = {
+    types,
+    values: [[2048], [5], [4096], [1e9]],
+    mean_bytes: 524288,
+    interval: [0, 1024],
+  };
   assert.deepEqual(
     types.map((_, i) => totalText(data, i)),
     ["2.00 KiB in use", "5 objects allocated", "4.00 KiB allocated", "1.00 s cpu"],

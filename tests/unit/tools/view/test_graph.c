@@ -6,6 +6,7 @@
 
 #include "made_profile.h"
 #include "view/graph/graph.h"
+#include "view/graph/graph_chains.h"
 
 static mw_profile_t *make_profile(const char *const *stacks, const int64_t (*values)[2],
 				  size_t count) {
@@ -317,7 +318,39 @@ static void losses_are_drawn_by_magnitude(void) {
 	mw_profile_free(p);
 }
 
+static uint32_t number_of(const mw_graph_t *g, const char *text) {
+	return (uint32_t)(find(g, text) - mw_graph_node_at(g, 0));
+}
+
+/* A picture folds functions with a single caller each, not those that hold something themselves,
+ * nor those with several callers; recursion is no chain. */
+static void single_callers_are_chains(void) {
+	static const char *const stacks[] = {"start;main;run;read;make",
+					     "start;main;run;write;make",
+					     "start;main;run;write;log;put", "a;b;a;b"};
+	static const int64_t values[][2] = {{1, 10}, {1, 20}, {1, 30}, {1, 40}};
+	mw_profile_t *p = make_profile(stacks, values, 4);
+	mw_graph_t *g = mw_graph_new(p, &(mw_graph_options_t){.type = 1});
+	mw_chains_t c = mw_chains_find(g, true);
+	CHECK_EQ(c.next[number_of(g, "start")], number_of(g, "main"));
+	CHECK_EQ(c.next[number_of(g, "main")], number_of(g, "run"));
+	CHECK_EQ(c.next[number_of(g, "run")], 0);
+	CHECK_EQ(c.previous[number_of(g, "run")], number_of(g, "main"));
+	CHECK_EQ(c.next[number_of(g, "log")], number_of(g, "put"));
+	CHECK_EQ(c.next[number_of(g, "read")], 0);
+	CHECK_EQ(c.next[number_of(g, "write")], 0);
+	CHECK(c.next[number_of(g, "a")] == 0 || c.next[number_of(g, "b")] == 0);
+	mw_chains_free(&c);
+	c = mw_chains_find(g, false);
+	for (size_t i = 0; i < mw_graph_node_end(g); i++)
+		CHECK(c.next[i] == 0 && c.previous[i] == 0);
+	mw_chains_free(&c);
+	mw_graph_free(g);
+	mw_profile_free(p);
+}
+
 int main(void) {
+	RUN(single_callers_are_chains);
 	RUN(recursion_counts_once);
 	RUN(edges_bridge_dropped_nodes);
 	RUN(call_tree_has_a_node_for_each_path);

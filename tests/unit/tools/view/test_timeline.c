@@ -122,6 +122,27 @@ static void trend_of_a_line(void) {
 	CHECK(!mw_series_slope(&series, &slope));
 }
 
+/* A trend is said only when it exceeds its error.  Neighbouring moments are alike, as in a heap
+ * that is filled and emptied. */
+static void trend_of_waves(void) {
+	mw_series_t series = make_series();
+	char text[64];
+	for (int growth = 0; growth <= 1; growth++) {
+		for (int i = 0; i <= 100; i++)
+			moments[i].value = (i % 40 < 20 ? 10 : 20) * ((int64_t)1 << 20) +
+					   i * growth * (1 << 20);
+		CHECK_EQ(mw_series_trend(&series, text, sizeof(text)), growth == 1);
+	}
+	/* Of few moments each counts. */
+	series.count = 4;
+	for (int i = 0; i < 4; i++)
+		moments[i].value = (i % 2) << 20;
+	CHECK(!mw_series_trend(&series, text, sizeof(text)));
+	for (int i = 0; i < 4; i++)
+		moments[i].value = i * 1000 + i % 2;
+	CHECK(mw_series_trend(&series, text, sizeof(text)));
+}
+
 /* Of UTF-8 text without double-width characters. */
 static size_t longest_line(const char *text) {
 	size_t longest = 0, now = 0;
@@ -182,6 +203,7 @@ int main(void) {
 	RUN(short_series_have_digits);
 	RUN(ticks_are_round);
 	RUN(trend_of_a_line);
+	RUN(trend_of_waves);
 	RUN(any_width_is_kept);
 	RUN(odd_series);
 	return golden_failed ? 1 : 0;

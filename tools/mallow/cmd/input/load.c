@@ -242,7 +242,22 @@ static int read_window(const mw_target_t *target, mw_profile_t **out, mw_error_t
 	return 0;
 }
 
-static bool wants_cpu, adds_cpu;
+static bool keeps_times, wants_cpu, adds_cpu;
+
+void mw_load_keep_times(void) {
+	keeps_times = true;
+}
+
+/* Reads a live process or state file, each object with the time of its allocation. */
+static int read_times(const mw_target_t *target, mw_profile_t **out, mw_error_t *error) {
+	mw_snapshot_t *snapshot;
+	if (read_state(target, MW_SNAPSHOT_RECORDS, &snapshot, error) != 0)
+		return -1;
+	snapshot->keeps_times = true;
+	*out = mw_profile_from_snapshot(snapshot);
+	mw_snapshot_free(snapshot);
+	return 0;
+}
 
 void mw_load_choose_cpu(void) {
 	wants_cpu = true;
@@ -292,6 +307,8 @@ static int read_target(const mw_target_t *target, mw_load_detail_t detail, mw_pr
 		return read_cpu(target, out, error);
 	if (window_until_ns != 0 && target->is_state)
 		return read_window(target, out, error);
+	if (keeps_times && target->is_state)
+		return read_times(target, out, error);
 	if (adds_cpu && target->is_state && detail == MW_LOAD_STACKS)
 		return read_both(target, out, error);
 	if (target->is_url)

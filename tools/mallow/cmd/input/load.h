@@ -103,6 +103,10 @@ void mw_load_take_fetch_options(const mw_arguments_t *arguments);
  * allocated in this time (CLOCK_REALTIME).  Other profiles are refused.  0, 0 = no limit. */
 void mw_load_set_window(int64_t from_ns, int64_t until_ns);
 
+/* For the rest of this run, the objects of live processes and state files keep the times at which
+ * they were allocated (MW_LABEL_MADE). */
+void mw_load_keep_times(void);
+
 /* For the rest of this run, loads the CPU time of live processes and state files, not their heap.
  * Other profiles are loaded if they hold CPU time. */
 void mw_load_choose_cpu(void);

@@ -73,6 +73,7 @@ static void set_graph_options(const request_t *r, mw_view_t *v) {
 	if (r->arguments->options.top.given)
 		v->stack_limit = (size_t)r->arguments->options.top.number;
 	v->has_ages = r->arguments->options.ages.given;
+	v->has_births = r->arguments->options.births.given;
 	bool is_graph = mw_view_request_has(r, MW_VIEW_GRAPH);
 	v->graph.is_picture = is_graph;
 	v->graph.is_drawn = mw_picture_is_drawn(r->picture);
@@ -296,6 +297,8 @@ int mw_view_inputs(const mw_arguments_t *arguments, mw_inputs_t *inputs, mw_erro
 	mw_view_request_make(arguments, &r);
 	mw_load_take_options(arguments);
 	mw_load_take_fetch_options(arguments);
+	if (r.arguments->options.births.given)
+		mw_load_keep_times();
 	if (r.arguments->options.cpu.given)
 		mw_load_choose_cpu();
 	else if (mw_view_request_has(&r, MW_VIEW_BOTH_KINDS) && !mw_view_request_is_json(&r))

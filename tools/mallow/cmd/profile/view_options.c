@@ -123,6 +123,9 @@ const mw_option_t mw_view_options[] = {
 	VIEW_SWITCH(relative_percentages, "relative-percentages",
 		    "percentages of the selected stacks, not of the whole profile"),
 	VIEW_SWITCH(call_tree, "call-tree", "graph: one node for each path to a function"),
+	VIEW_SWITCH(births, "births",
+		    "top, as JSON: with the time at which the memory in use was allocated, for "
+		    "pictures over time"),
 	VIEW_SWITCH(ages, "ages", "flame: with the age of the memory in use, for colours by age"),
 	VIEW_SWITCH(drop_negative, "drop-negative", "leave out rows that shrank"),
 	VIEW_LIST(base, "base", "TARGET", "subtract this profile; may be given several times"),

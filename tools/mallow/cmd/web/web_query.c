@@ -21,7 +21,7 @@ static const struct {
 	{"since", "since"},      {"top", "top"},
 };
 /* Keys whose value is not looked at. */
-static const char *const flags[] = {"cpu", "cum", "lines", "normalize", "ages"};
+static const char *const flags[] = {"cpu", "cum", "lines", "normalize", "ages", "births"};
 
 #define COUNT(array) (sizeof(array) / sizeof(array[0]))
 

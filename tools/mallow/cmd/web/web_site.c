@@ -31,9 +31,9 @@ static const char view_policy[] =
 	"frame-ancestors 'self'";
 
 /* Views whose JSON the page asks for. */
-static const char *const json_views[] = {"top",    "tree",    "flame",     "timeline",
-					 "sizes",  "threads", "lifetimes", "tags",
-					 "traces", "status",  "map",       "weblist"};
+static const char *const json_views[] = {"top",     "tree",      "flame", "timeline", "sizes",
+					 "threads", "lifetimes", "tags",  "traces",   "status",
+					 "map",     "weblist",   "diff"};
 
 /* Files that the page shows in a frame, or saves: the view that makes each, and its ending. */
 static const struct {

@@ -35,7 +35,8 @@ typedef struct mw_view {
 	mw_graph_options_t graph;
 	size_t frame_limit; /* for flame: most frames; 0: all */
 	size_t stack_limit; /* for traces: most stacks, the largest; 0: all */
-	bool has_ages;      /* for flame: with the ages of memory in use, whose labels are there */
+	bool has_births; /* for top as JSON: with the times of allocation, whose label is there */
+	bool has_ages;   /* for flame: with the ages of memory in use, whose labels are there */
 	/* NULL = units for people; otherwise "kB", "MiB", "minimum", "auto", "s", ... */
 	const char *unit;
 	double ratio;        /* factor that every value is multiplied by before it is shown */

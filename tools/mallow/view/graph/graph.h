@@ -3,6 +3,7 @@
  * calls.
  * Layer: view/graph.  The folder's door. graph_sums.c adds up, graph_trim.c decides what is
  * shown, graph_tags.c and graph_boxes.c handle labels; these files share graph_parts.h.
+ * graph_chains.h finds chains for pictures.
  * The rules are pprof's, so numbers and order equal pprof's.  A stack counts once in a node and
  * in an edge, however often it contains them.  Nodes below a share of the total, and nodes above
  * a number, are left out.  An edge that replaces a removed node joins its neighbours and is

@@ -13,7 +13,7 @@
 #include "view/common/json.h"
 #include "view/common/values.h"
 #include "view/common/view.h"
-#include "view/picture/graph_chains.h"
+#include "view/graph/graph_chains.h"
 #include "view/picture/pictures.h"
 
 /* Longest line of a name in a box. */
@@ -122,7 +122,8 @@ static void print_chain_names(const picture_t *pic, uint32_t first) {
 		mw_fit_name(mw_graph_node_at(pic->graph, at)->text, NAME_COLUMNS, fitted,
 			    sizeof(fitted));
 		print_quoted(out, fitted);
-		fputs(i + 1 < length ? " \342\200\272\\n" : "\\n", out);
+		/* PostScript has it, too: a character of Latin 1. */
+		fputs(i + 1 < length ? " \302\273\\n" : "\\n", out);
 	}
 }
 

@@ -113,6 +113,66 @@ bool mw_series_slope(const mw_series_t *s, double *per_second) {
 	return isfinite(*per_second);
 }
 
+/* Computes the standard error of the slope from what the line leaves over. */
+static bool slope_error(const mw_series_t *s, double per_second, double *error) {
+	double time_mean = 0, value_mean = 0, rest = 0, below = 0;
+	for (size_t i = 0; i < s->count; i++) {
+		time_mean += (double)(s->moments[i].time_ns - s->moments[0].time_ns) / 1e9 /
+			     (double)s->count;
+		value_mean += (double)s->moments[i].value / (double)s->count;
+	}
+	for (size_t i = 0; i < s->count; i++) {
+		double time =
+			(double)(s->moments[i].time_ns - s->moments[0].time_ns) / 1e9 - time_mean;
+		double left = (double)s->moments[i].value - value_mean - per_second * time;
+		rest += left * left;
+		below += time * time;
+	}
+	*error = sqrt(rest / (double)(s->count - 2) / below);
+	return isfinite(*error);
+}
+
+/* Mean of the values from `from_ns` to `until_ns`: a value holds until the next moment. */
+static double mean_between(const mw_series_t *s, int64_t from_ns, int64_t until_ns) {
+	double sum = 0;
+	for (size_t i = 0; i < s->count; i++) {
+		int64_t begin = s->moments[i].time_ns;
+		int64_t end = i + 1 < s->count ? s->moments[i + 1].time_ns : until_ns;
+		begin = begin > from_ns ? begin : from_ns;
+		end = end < until_ns ? end : until_ns;
+		if (end > begin)
+			sum += (double)(end - begin) * (double)s->moments[i].value;
+	}
+	return sum / (double)(until_ns - from_ns);
+}
+
+/* Neighbouring moments of a long series are alike, so its error is that of the means of this many
+ * parts. */
+#define PARTS 8u
+
+/* Returns whether the slope exceeds its error: whether a series without growth would have one as
+ * steep in less than 5 of 100 cases (Student's t). */
+static bool is_certain(const mw_series_t *s) {
+	/* Quantiles 0.975 for 1 to 14 degrees of freedom. */
+	static const double quantiles[] = {12.71, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365,
+					   2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145};
+	mw_moment_t parts[2 * PARTS];
+	mw_series_t few = {.moments = parts, .count = s->count};
+	int64_t first = s->moments[0].time_ns, span = span_of(s);
+	if (s->count <= 2 * PARTS)
+		few.moments = s->moments;
+	else
+		few.count = PARTS;
+	for (size_t i = 0; i < few.count && few.moments == parts; i++) {
+		int64_t from = first + span / PARTS * (int64_t)i;
+		parts[i].time_ns = from;
+		parts[i].value = (int64_t)mean_between(s, from, from + span / PARTS);
+	}
+	double slope, error;
+	return mw_series_slope(&few, &slope) && slope_error(&few, slope, &error) &&
+	       fabs(slope) > quantiles[few.count - 3] * error;
+}
+
 bool mw_series_trend(const mw_series_t *s, char *buffer, size_t size) {
 	static const struct {
 		double longest_seconds, seconds;
@@ -125,7 +185,7 @@ bool mw_series_trend(const mw_series_t *s, char *buffer, size_t size) {
 			seconds = units[i].seconds;
 			name = units[i].name;
 		}
-	if (!mw_series_slope(s, &slope) || fabs(slope * seconds) >= 0x1p62)
+	if (!mw_series_slope(s, &slope) || fabs(slope * seconds) >= 0x1p62 || !is_certain(s))
 		return false;
 	char value[48];
 	int64_t change = (int64_t)(slope * seconds);

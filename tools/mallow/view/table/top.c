@@ -8,6 +8,7 @@
 #include "view/common/json.h"
 #include "view/common/values.h"
 #include "view/common/view.h"
+#include "view/table/births.h"
 #include "view/table/tables.h"
 
 /* Fewest columns of a terminal with room for "(partial-inline)". */
@@ -72,8 +73,12 @@ static void print_row(const mw_view_t *v, const mw_graph_t *g, const mw_node_t *
 
 static void print_json(const mw_view_t *v, const mw_graph_t *g) {
 	mw_json_t j;
+	mw_births_t births = {0};
+	if (v->has_births)
+		mw_births_count(&births, v, g);
 	mw_json_begin(&j, v);
 	mw_json_add_number(&j, "dropped", (int64_t)mw_graph_dropped_nodes(g));
+	mw_births_add_all(&births, &j);
 	mw_json_open(&j, "rows", '[');
 	for (size_t i = 0; i < mw_graph_count(g); i++) {
 		const mw_node_t *n = mw_graph_node(g, i);
@@ -83,6 +88,7 @@ static void print_json(const mw_view_t *v, const mw_graph_t *g) {
 		mw_json_add_text(&j, "name", n->text);
 		if (*inline_label(g, n) != '\0')
 			mw_json_add_text(&j, "inline", inline_label(g, n));
+		mw_births_add_row(&births, i, &j);
 		mw_json_close(&j);
 	}
 	mw_json_end(&j);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// flame.test.mjs: what a flame graph shows, and how it is used.
+// flame.mjs: what a flame graph shows, and how it is used.
 import assert from "node:assert/strict";
 import {test} from "node:test";
 import {url, live, folder, shots, until, serve, open, close, isAccessible} from "./site.mjs";
@@ -59,9 +59,12 @@ test("a tooltip has all sample types of a frame", async () => {
   await close(page, "tip");
 });
 
-test("total, unit, time and interval; a box beside its frame, in the view's unit first", async () => {
+test("total, unit, time, interval; a box beside its frame, in the view's unit first", async () => {
   const page = await open(`#/${live}/flame`);
-  await page.locator(".flame .total").getByText(/^[0-9.]+ MiB in use$/).waitFor();
+  await page
+    .locator(".flame .total")
+    .getByText(/^[0-9.]+ MiB in use$/)
+    .waitFor();
   const about = await page.locator(".flame .about").innerText();
   assert.match(about, /^20[0-9-]+ [0-9:]+ . T = 16.0 KiB . between .* in 95 of 100 cases$/);
   const frames = await page.locator(".flame .frames").boundingBox();
@@ -82,7 +85,10 @@ test("total, unit, time and interval; a box beside its frame, in the view's unit
   const other = lines.findIndex(line => line.startsWith("alloc_space:"));
   assert.ok(other > 0 && other < lines.findIndex(line => line.startsWith("alloc_objects:")), lines);
   await page.keyboard.press("t");
-  await page.locator(".flame .total").getByText(/objects allocated$/).waitFor();
+  await page
+    .locator(".flame .total")
+    .getByText(/objects allocated$/)
+    .waitFor();
   await close(page, "beside");
 });
 

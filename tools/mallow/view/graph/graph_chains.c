@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * graph_chains.c -- finds chains of functions with a single caller each. */
-#include "view/picture/graph_chains.h"
+#include "view/graph/graph_chains.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// process.test.mjs: the list of processes, the overview and the map of one.
+// process.mjs: the list of processes, the overview and the map of one.
 import assert from "node:assert/strict";
 import {execFileSync} from "node:child_process";
 import {test} from "node:test";
 import {
+  url,
   live,
   dead,
   build,
@@ -48,7 +49,9 @@ test("running processes first, with their command lines; empty ended ones are fo
   const list = () => JSON.parse(execFileSync(mallow, ["ls", "--json"]));
   await until("a sleeper", () => list().some(one => one.pid === sleeper.pid));
   sleeper.kill("SIGKILL");
-  await until("its end", () => list().some(one => one.pid === sleeper.pid && one.state === "killed"));
+  await until("its end", () =>
+    list().some(one => one.pid === sleeper.pid && one.state === "killed"),
+  );
   const page = await open("#/");
   await page.getByText(/^[0-9]+ that ended with nothing in use$/).waitFor();
   const row = page.locator("tr", {hasText: String(sleeper.pid)});
@@ -72,7 +75,7 @@ test("files: program, date and total of each", async () => {
 
 test("a process: live, two moments chosen, what was allocated between", async () => {
   const page = await open(`#/${live}/overview`);
-  await page.locator(".chart canvas").waitFor();
+  await page.locator(".chart canvas").first().waitFor();
   await page.getByText("blocks in use").waitFor();
   await page.getByLabel("what resident memory consists of, since the page was opened").waitFor();
   await isAccessible(page);
@@ -91,6 +94,47 @@ test("a process: live, two moments chosen, what was allocated between", async ()
   await page.getByRole("button", {name: /between two moments/}).click();
   assert.doesNotMatch(page.url(), /between/);
   await close(page, "overview");
+});
+
+test("the overview answers: four lists, functions over time, ranges", async () => {
+  const page = await open("#/");
+  /* The process was recorded for two hours. */
+  await page.route("**/api/view/timeline?**", async route => {
+    const response = await route.fetch(),
+      timeline = await response.json();
+    const {time_ns, value} = timeline.moments[0];
+    timeline.moments.unshift({time_ns: time_ns - 7200e9, value});
+    await route.fulfill({response, json: timeline});
+  });
+  await page.goto(`${url}#/${live}/overview`);
+  const list = title => page.locator(".list", {has: page.getByRole("link", {name: title})});
+  for (const [title, what] of [
+    ["Holds most", /^[0-9.]+ MiB\s+[0-9.]+ %\s+store_text$/],
+    ["Grew most in ten minutes", /^[0-9.]+ MiB\s+p [<=] [0-9.]+ %\s+store_text$/],
+    ["Allocates most", /^[0-9.]+ [MG]iB\s+100.0 %\s+store_text$/],
+  ]) {
+    const row = list(title).locator("tbody tr").first();
+    await row.waitFor();
+    assert.match(await row.innerText(), what);
+  }
+  await list("Keeps free memory").waitFor();
+  await page.getByLabel("allocation rate over time").waitFor();
+  await page.getByLabel("memory in use over time, stacked by function").waitFor();
+  await page
+    .locator(".legend")
+    .getByText(/store_text [0-9.]+ MiB/)
+    .waitFor();
+  const ranges = page.getByRole("group", {name: "range"}).getByRole("button");
+  assert.deepEqual(await ranges.allInnerTexts(), ["1 min", "10 min", "1 h", "all"]);
+  await ranges.first().click();
+  assert.equal(await ranges.first().getAttribute("aria-pressed"), "true");
+  await isAccessible(page);
+  await list("Holds most").getByRole("link", {name: "store_text"}).click();
+  await page
+    .locator(".flame .total")
+    .getByText(/MiB in use$/)
+    .waitFor();
+  await close(page, "answers");
 });
 
 test("redis-server under load, its CPU time", {skip: !hasRedis()}, async () => {
@@ -201,7 +245,7 @@ test("the map of the heap: cells, sizes, who keeps free memory", async () => {
 
 test("dark mode is kept, and no width overflows", async () => {
   const page = await open(`#/${live}/overview`, {dark: true});
-  await page.locator(".chart canvas").waitFor();
+  await page.locator(".chart canvas").first().waitFor();
   const isDark = () => page.evaluate(() => document.documentElement.classList.contains("dark"));
   await until("the dark design", isDark);
   await isAccessible(page);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * graph_chains.h -- chains of functions with a single caller each, which a picture for people
  * draws as one box.
- * Layer: view/picture. */
-#ifndef MW_TOOL_VIEW_PICTURE_GRAPH_CHAINS_H
-#define MW_TOOL_VIEW_PICTURE_GRAPH_CHAINS_H
+ * Layer: view/graph. */
+#ifndef MW_TOOL_VIEW_GRAPH_GRAPH_CHAINS_H
+#define MW_TOOL_VIEW_GRAPH_GRAPH_CHAINS_H
 
 #include "view/graph/graph.h"
 
