@@ -69,6 +69,24 @@ function List({title, note, data, target, query, cell, empty}) {
   );
 }
 
+/** What `mallow advise` finds, once: it looks at the pages of the process. */
+export function Findings({target}) {
+  const {data} = useLoad(() => api.view("advise", target), "advise " + target);
+  if (!data?.findings.length) return null;
+  return (
+    <section class="findings">
+      <h2>Findings</h2>
+      <ul>
+        {data.findings.slice(0, ROWS).map((one, i) => (
+          <li key={i} title={one.command}>
+            <b>{one.title}</b>: {one.text}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
 /** `started`: seconds since 1970; `isRunning`: else nothing grows; `marks`: with profiles, to
  * compare with. */
 export function Lists({target, started, marks, isRunning}) {

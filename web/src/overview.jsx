@@ -6,7 +6,7 @@ import {bytesAxis, Chart, FROM_ZERO, styleOf, timeAxis, TIME_SERIES} from "./cha
 import {clock, format} from "./format.js";
 import {FunctionsChart} from "./functions-chart.jsx";
 import {useLoad} from "./hooks.js";
-import {Lists} from "./lists.jsx";
+import {Findings, Lists} from "./lists.jsx";
 import {at, drawMarks, Marks, marksOf, storedNear} from "./marks.jsx";
 import {Memory} from "./memory.jsx";
 import {makeHash} from "./url.js";
@@ -228,6 +228,7 @@ export function Overview({target}) {
     <section class="overview">
       <Trouble error={status.error} />
       {status.data && <Facts status={status.data} />}
+      {status.data?.state === "running" && <Findings target={target} />}
       <div class="bar">
         <h2>
           Heap over time <span class="dim">{timeline.data.trend ?? ""}</span>
