@@ -199,8 +199,10 @@ static int explain_live(const mw_process_t *process, mw_error_t *error) {
 				    process->uid);
 	}
 	if (mw_process_has_ended(process->pid, process->start_ticks))
-		return mw_error_set(error, "pid %d (%s): the process has ended; " LEFT_NOTHING,
-				    process->pid, process->name);
+		return mw_error_set(
+			error,
+			"pid %d (%s): the process has ended and left no state file; " LEFT_NOTHING,
+			process->pid, process->name);
 	if (mw_process_is_closed(process->pid))
 		return mw_error_set(
 			error,
