@@ -313,7 +313,7 @@ inline take_abandoned() {
 	fi
 }
 
-/* heap_page.c, mw_heap_page_find; alloc.c, detach */
+/* refill.c: find_page, take_list */
 #define IN_QUEUE (page_heap == heap && state == S_QUEUED)
 inline refill() {
 	if

@@ -13,21 +13,14 @@
 #include "heap/large/huge.h"
 #include "heap/layout/counters.h"
 #include "heap/layout/harden_block.h"
-#include "heap/layout/link.h"
 #include "heap/layout/page.h"
 #include "heap/layout/record.h"
 #include "heap/layout/size_class.h"
 #include "heap/layout/slices.h"
 #include "heap/local/counts.h"
-#include "heap/local/harden_lists.h"
 #include "heap/local/heap.h"
-#include "heap/local/heap_page.h"
-#include "heap/local/inherited.h"
-#include "heap/local/tcache.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/harden_space.h"
-#include "heap/memory/limit.h"
-#include "heap/remote/remote.h"
 #include "heap/sample/sampled.h"
 #include "heap/sample/sampling.h"
 #include "heap/thread/binding.h"
@@ -38,185 +31,6 @@
 /* Most bytes of a large block.  Above half a chunk a run of slices rarely fits beside others:
  * larger blocks get their own mapping. */
 #define LARGE_MAX_BYTES ((size_t)2 << 20)
-
-/* Returns the first page of the queue if its free list is worth detaching, and stores the list's
- * length in *count.  Examines no other page. */
-MW_ALWAYS_INLINE mw_page_t *find_at_once(mw_heap_t *heap, unsigned size_class, uint32_t *count) {
-	mw_page_t *page = heap->queues[size_class].first;
-	/* Classes of tiny blocks have no retained empty pages. */
-	if (MW_UNLIKELY(!page) || (size_class >= MW_TINY_CLASSES && MW_UNLIKELY(page->is_retained)))
-		return NULL;
-	*count = page->carved - page->used;
-	return MW_LIKELY(*count >= MW_LIST_BLOCKS) ? page : NULL;
-}
-
-/* Ends the list before its block number `keep`; the rest returns to the page. */
-static MW_NOINLINE void cut(mw_page_t *page, void **list, uint32_t keep, uint32_t count) {
-	mw_heap_page_put_back(page, mw_heap_page_cut(page, list, keep), count - keep);
-}
-
-/* Takes a list of blocks, which count as used from now on; returns its length.  0: no memory. */
-MW_ALWAYS_INLINE uint32_t detach(mw_heap_t *heap, unsigned size_class, mw_page_t **from,
-				 void **list) {
-	uint32_t fresh = 0, count;
-	mw_page_t *page = find_at_once(heap, size_class, &count);
-	if (MW_UNLIKELY(!page)) {
-		page = mw_heap_page_find(heap, size_class);
-		if (!page)
-			return 0;
-		fresh = mw_heap_page_prepare(heap, page);
-		count = page->carved - page->used;
-	}
-	*from = page;
-	uint32_t held = mw_harden_hold_back(page, list, count, fresh);
-	heap->counts.given[size_class] += count - held;
-	heap->counts.fills[size_class]++;
-	mw_heap_counts_show(heap);
-	page->used = page->carved - held;
-	return count - held;
-}
-
-/* Fills the tcache list, up to the next sample. */
-static bool refill_tiny(mw_heap_t *heap, unsigned size_class) {
-	mw_page_t *page;
-	void *list;
-	uint32_t count = detach(heap, size_class, &page, &list);
-	if (MW_UNLIKELY(count == 0))
-		return false;
-	uint32_t keep = mw_sampling_allow(heap, size_class, count);
-	if (MW_UNLIKELY(keep < count)) {
-		cut(page, &list, keep, count);
-		heap->counts.given[size_class] -= count - keep;
-	}
-	heap->tcache_changes++;
-	mw_thread.tcache_tiny[size_class] = list;
-	return true;
-}
-
-/* Allocates a sampled block.  NULL: no memory for it; the caller allocates an ordinary block. */
-static MW_SAMPLED_ONLY void *alloc_sampled(mw_heap_t *heap, size_t bytes, unsigned size_class) {
-	void *block = mw_sampling_take_small(heap, size_class, bytes);
-	if (!block)
-		mw_sampling_missed(heap, size_class);
-	return block;
-}
-
-/* Takes what the heap's former thread left of its list.  NULL: nothing is left. */
-static void *alloc_inherited(mw_heap_t *heap, unsigned size_class) {
-	if (MW_LIKELY(!heap->inherited[size_class].first))
-		return NULL;
-	void *block = mw_inherited_take(heap, size_class);
-	heap->counts.fills[size_class]++;
-	heap->tcache_changes++;
-	mw_thread.tcache_tiny[size_class] = mw_link_get(block);
-	return block;
-}
-
-static void *alloc_tiny(mw_heap_t *heap, size_t bytes, unsigned size_class) {
-	/* A new handler that ran in between may have freed into the list.  A loop, because the very
-	 * first object of a refill may be a sample. */
-	void *block;
-	while ((block = mw_fast_pop(size_class)) == NULL) {
-		block = alloc_inherited(heap, size_class);
-		if (MW_UNLIKELY(block != NULL))
-			break;
-		if (MW_UNLIKELY(mw_sampling_due(heap, size_class))) {
-			block = alloc_sampled(heap, bytes, size_class);
-			if (block)
-				break;
-		}
-		mw_sampling_poll(heap);
-		/* A list that would be cut before its first block is not fetched. */
-		if (MW_UNLIKELY(mw_sampling_is_next(heap, size_class))) {
-			block = alloc_sampled(heap, bytes, size_class);
-			if (block)
-				break;
-		}
-		if (MW_UNLIKELY(!refill_tiny(heap, size_class)))
-			return NULL;
-	}
-	return block;
-}
-
-static void *alloc_above_tiny(mw_heap_t *heap, size_t bytes, unsigned size_class) {
-	if (MW_UNLIKELY(mw_sampling_count_object(heap, size_class))) {
-		void *block = alloc_sampled(heap, bytes, size_class);
-		if (block)
-			return block;
-	}
-	mw_list_t *tcache = mw_tcache_of(size_class);
-	void *list = tcache->first;
-	if (!list) {
-		mw_tcache_ran_empty(heap, size_class);
-		mw_page_t *page;
-		uint32_t count = detach(heap, size_class, &page, &list);
-		if (MW_UNLIKELY(count == 0))
-			return NULL;
-		mw_tcache_filled(heap, size_class, count);
-	}
-	tcache->first = mw_link_get(list);
-	tcache->room++;
-	mw_heap_counts_given(heap, size_class);
-	return list;
-}
-
-/* Takes the bin of other threads' blocks (heap/remote/remote.h) as the list.  NULL: the list has
- * blocks, or the next sample is among the bin's, or inherited blocks come first. */
-static MW_NOINLINE void *alloc_from_bin(mw_heap_t *heap, unsigned size_class) {
-	if (mw_thread.tcache_tiny[size_class] ||
-	    heap->until_sample_tiny[size_class] <= mw_remote_bin_length(heap, size_class))
-		return NULL;
-	uint32_t count;
-	void *block = mw_remote_take_bin(heap, size_class, &count);
-	mw_tcache_ran_empty(heap, size_class);
-	heap->until_sample_tiny[size_class] -= count;
-	heap->counts.given[size_class] += count;
-	heap->counts.fills[size_class]++;
-	heap->tcache_changes++;
-	mw_thread.tcache_tiny[size_class] = mw_link_get(block);
-	return block;
-}
-
-/* The common refill of a tiny class: the list is empty, blocks are at hand, no setting has changed
- * and no sample is among the blocks.  Needs no stack frame.  NULL: another case. */
-MW_ALWAYS_INLINE void *alloc_tiny_at_once(mw_heap_t *heap, unsigned size_class) {
-	if (MW_UNLIKELY(mw_sampling_is_polled(heap)))
-		return NULL;
-	/* One test covers both cases: neither the list nor the bin has blocks. */
-	uintptr_t blocks = (uintptr_t)mw_thread.tcache_tiny[size_class] |
-			   (uintptr_t)mw_remote_bin(heap, size_class)->first;
-	if (MW_UNLIKELY(blocks != 0))
-		return alloc_from_bin(heap, size_class);
-	uint32_t count;
-	mw_page_t *page = find_at_once(heap, size_class, &count);
-	if (MW_UNLIKELY(!page))
-		return NULL;
-	/* Also false while a sample is due where the last list was cut, and while inherited blocks
-	 * come first. */
-	if (MW_UNLIKELY(heap->until_sample_tiny[size_class] <= count))
-		return NULL;
-	MW_ASSERT(!(heap->cut >> size_class & 1));
-	void *block;
-	uint32_t held = mw_harden_hold_back(page, &block, count, 0);
-	heap->until_sample_tiny[size_class] -= count - held;
-	heap->counts.given[size_class] += count - held;
-	heap->counts.fills[size_class]++;
-	page->used = page->carved - held;
-	heap->tcache_changes++;
-	mw_thread.tcache_tiny[size_class] = mw_link_get(block);
-	return block;
-}
-
-void *mw_heap_alloc_at_once(size_t bytes) {
-	mw_heap_t *heap = mw_thread.heap;
-	if (MW_UNLIKELY(!heap) || MW_UNLIKELY(bytes > MW_TINY_MAX_BYTES) ||
-	    MW_UNLIKELY(heap->none_listed))
-		return NULL;
-	void *block = alloc_tiny_at_once(heap, mw_class_of_tiny[bytes]);
-	if (MW_LIKELY(block != NULL))
-		mw_verify_tick(heap);
-	return block;
-}
 
 /* Allocates a block of an arena, in a sampled-slot page, and counts it down by its bytes
  * (heap/arena/arena.h). */
@@ -233,30 +47,16 @@ static MW_SAMPLED_ONLY void *alloc_in_slab(mw_heap_t *heap, mw_arena_t *arena, s
 	return block;
 }
 
-static MW_NOINLINE void *alloc_small_rest(size_t bytes, unsigned size_class) {
-	mw_heap_t *heap = mw_heap_self();
-	if (MW_UNLIKELY(!heap))
-		return NULL;
-	if (MW_UNLIKELY(heap->arena != NULL))
-		return alloc_in_slab(heap, mw_arena_in_force(heap), bytes, size_class);
-	return size_class < MW_TINY_CLASSES ? alloc_tiny(heap, bytes, size_class)
-					    : alloc_above_tiny(heap, bytes, size_class);
-}
-
 /* Called when the pop of the class returned no block; above tiny the pop may have counted the
  * object. */
 void *mw_heap_alloc_class_slow(size_t bytes, unsigned size_class) {
 	mw_heap_t *heap = mw_thread.heap;
-	if (MW_LIKELY(heap != NULL))
-		mw_verify_tick(heap);
-	if (MW_LIKELY(heap != NULL) && size_class < MW_TINY_CLASSES) {
-		void *block = MW_UNLIKELY(heap->none_listed)
-				      ? mw_sampling_take_every(heap, size_class, bytes)
-				      : alloc_tiny_at_once(heap, size_class);
-		if (MW_LIKELY(block != NULL))
-			return block;
-	}
-	return alloc_small_rest(bytes, size_class);
+	if (MW_UNLIKELY(!heap) && !(heap = mw_heap_self()))
+		return NULL;
+	mw_verify_tick(heap);
+	if (MW_UNLIKELY(heap->arena != NULL))
+		return alloc_in_slab(heap, mw_arena_in_force(heap), bytes, size_class);
+	return mw_refill(heap, size_class, bytes);
 }
 
 /* Called before the block may be sampled: a hook that is told of the sample finds the block

@@ -4,7 +4,7 @@
  * memory; errno is set by the callers in src/api.
  *
  * Door of heap/core: what malloc(), free() and realloc() do.  Reading order: fast.h (the fast
- * paths), alloc, free (slow paths of free), refill (the page that a list is filled from), resize,
+ * paths), alloc, refill (fills an empty list), free (slow paths of free), resize,
  * lookup (any pointer to its page), arena_lists (blocks of an arena that a thread keeps), arena_end
  * (all blocks of an arena go at once).  Uses all of heap but heap/harden and heap/stats. */
 #ifndef MW_HEAP_ALLOC_H
@@ -21,9 +21,6 @@
 void *mw_heap_alloc(size_t bytes);
 /* A block of any size that is filled with zeros. */
 void *mw_heap_alloc_zeroed(size_t bytes);
-/* Called after mw_fast_alloc() returned NULL.  Serves the most common refill: a tiny class whose
- * next list is ready.  Takes no sample.  NULL: another kind of refill is needed. */
-void *mw_heap_alloc_at_once(size_t bytes);
 /* mw_heap_alloc(), called after mw_fast_alloc() returned NULL.  mw_fast_alloc() may have counted
  * the object. */
 void *mw_heap_alloc_slow(size_t bytes);

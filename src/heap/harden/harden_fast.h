@@ -8,6 +8,7 @@
 
 #include "heap/core/alloc.h"
 #include "heap/core/fast.h"
+#include "heap/core/refill.h"
 #include "heap/harden/harden.h"
 #include "heap/harden/harden_seal.h"
 #include "heap/layout/harden_block.h"
@@ -153,12 +154,12 @@ MW_ALWAYS_INLINE bool mw_harden_gives_zeros(size_t bytes) {
 	return bytes <= mw_harden_requested(MW_HARDEN_WIPED_BYTES);
 }
 
-/* mw_heap_alloc_at_once() with the block sealed. */
+/* mw_refill_at_once() with the block sealed. */
 MW_ALWAYS_INLINE void *mw_harden_alloc_at_once(size_t bytes) {
 	if (MW_UNLIKELY(bytes - 1 >= mw_harden_requested(MW_TINY_MAX_BYTES)) ||
 	    MW_UNLIKELY(mw_harden_is_whole))
 		return NULL;
-	char *block = mw_heap_alloc_at_once(mw_harden_room(bytes));
+	char *block = mw_refill_at_once(mw_harden_room(bytes));
 	return MW_LIKELY(block != NULL) ? mw_harden_give_tiny(block, bytes) : NULL;
 }
 
@@ -266,7 +267,7 @@ MW_ALWAYS_INLINE void *mw_harden_alloc_above_tiny(size_t bytes) {
 }
 
 MW_ALWAYS_INLINE void *mw_harden_alloc_at_once(size_t bytes) {
-	return mw_heap_alloc_at_once(bytes);
+	return mw_refill_at_once(bytes);
 }
 
 MW_ALWAYS_INLINE void *mw_harden_alloc_aligned(size_t align, size_t bytes) {

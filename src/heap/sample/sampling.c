@@ -160,19 +160,6 @@ void mw_sampling_poll_slow(mw_heap_t *heap) {
 	}
 }
 
-bool mw_sampling_is_next_slow(mw_heap_t *heap, unsigned size_class) {
-	uint64_t *until_sample = &heap->until_sample_tiny[size_class];
-	if (*until_sample == 0)
-		*until_sample = draw(heap, size_class);
-	if (*until_sample > 1) {
-		heap->none_listed = false;
-		return false;
-	}
-	*until_sample = 0;
-	heap->draw_generation[size_class] = draw_generation(heap);
-	return true;
-}
-
 uint32_t mw_sampling_split(mw_heap_t *heap, unsigned size_class, uint32_t count) {
 	uint64_t until_sample = heap->until_sample_tiny[size_class];
 	if (until_sample == 0)
@@ -186,33 +173,6 @@ uint32_t mw_sampling_split(mw_heap_t *heap, unsigned size_class, uint32_t count)
 	heap->draw_generation[size_class] = draw_generation(heap);
 	heap->until_sample_tiny[size_class] = 0;
 	return (uint32_t)until_sample - 1;
-}
-
-bool mw_sampling_count_object(mw_heap_t *heap, unsigned size_class) {
-	uint64_t bit = (uint64_t)1 << size_class;
-	unsigned c = size_class - MW_TINY_CLASSES;
-	uint64_t *until_sample = &mw_thread.until_sample[c];
-	/* 0: the fast path has counted it. */
-	bool due = *until_sample == 0 || --*until_sample == 0;
-	if (due && heap->later[c] > 0) {
-		take_step(heap, c);
-		due = false;
-	}
-	if (!(due && heap->drawn & bit)) {
-		mw_sampling_poll(heap);
-		if (heap->drawn & bit)
-			return false;
-		heap->drawn |= bit;
-		heap->later[c] = draw(heap, size_class) - 1;
-		heap->draw_generation[size_class] = draw_generation(heap);
-		take_step(heap, c);
-		if (*until_sample > 0)
-			return false;
-	}
-	/* The next object draws again. */
-	heap->drawn &= ~bit;
-	set_until_sample(heap, c, 1);
-	return true;
 }
 
 /* The next sample is as many objects away as it was.  Drawing again only for
@@ -276,15 +236,28 @@ static bool is_as_remembered(const mw_heap_t *heap) {
 	       mw_same_bytes(last->until_sample, mw_thread.until_sample, sizeof last->until_sample);
 }
 
-MW_SAMPLED_ONLY void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class,
-					     size_t requested_bytes) {
+/* There is no memory for a sampled block: the object is allocated without a record, and the next
+ * sample is drawn after it.  Otherwise exact mode would try forever while other memory is left. */
+static MW_SAMPLED_ONLY void *miss(mw_heap_t *heap, unsigned size_class) {
+	if (size_class >= MW_TINY_CLASSES)
+		return NULL; /* the next object draws */
+	uint64_t until_sample = draw(heap, size_class);
+	heap->none_listed = false;
+	heap->until_sample_tiny[size_class] =
+		until_sample == UINT64_MAX ? until_sample : until_sample + 1; /* MAX: never */
+	return NULL;
+}
+
+/* Makes a sampled block of a small class.  NULL: no memory for it. */
+static MW_SAMPLED_ONLY void *alloc_sampled(mw_heap_t *heap, unsigned size_class,
+					   size_t requested_bytes) {
 	size_t bytes = mw_class_bytes[size_class];
 	size_t program_bytes = mw_harden_requested(requested_bytes);
 	void *guarded = mw_guarded_take(bytes, program_bytes);
 	uint32_t *mark;
 	void *block = guarded ? guarded : mw_slot_cache_take(heap, size_class, &mark);
 	if (!block)
-		return NULL;
+		return miss(heap, size_class);
 	mw_sample_request_t request = {.block = block,
 				       .requested_bytes = program_bytes,
 				       .usable_bytes = bytes,
@@ -301,25 +274,82 @@ MW_SAMPLED_ONLY void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_clas
 	return block;
 }
 
-/* No list was cut, and no countdown needs to be drawn: the draw would be 1. */
-MW_SAMPLED_ONLY void *mw_sampling_take_every(mw_heap_t *heap, unsigned size_class,
-					     size_t requested_bytes) {
-	bool certain = heap->every && size_class < MW_TINY_CLASSES &&
-		       heap->until_sample_tiny[size_class] == 0 && heap->cut == 0 &&
-		       !mw_thread.tcache_tiny[size_class] && !heap->arena;
-	if (MW_UNLIKELY(!certain) || MW_UNLIKELY(mw_sampling_is_polled(heap)))
-		return NULL;
+/* The very next object of the tiny class is the sample. */
+MW_ALWAYS_INLINE void *alloc_next(mw_heap_t *heap, unsigned size_class, size_t requested_bytes) {
+	heap->until_sample_tiny[size_class] = 0;
 	heap->draw_generation[size_class] = draw_generation(heap);
-	return mw_sampling_take_small(heap, size_class, requested_bytes);
+	return alloc_sampled(heap, size_class, requested_bytes);
 }
 
-MW_SAMPLED_ONLY void mw_sampling_missed(mw_heap_t *heap, unsigned size_class) {
-	if (size_class >= MW_TINY_CLASSES)
-		return; /* the next object draws */
-	uint64_t until_sample = draw(heap, size_class);
+/* Applies new settings, and draws the countdown of a tiny class if it is not drawn. */
+static MW_NOINLINE void *alloc_drawn(mw_heap_t *heap, unsigned size_class, size_t requested_bytes) {
+	mw_sampling_poll(heap);
+	uint64_t *until_sample = &heap->until_sample_tiny[size_class];
+	if (*until_sample == 0)
+		*until_sample = draw(heap, size_class);
+	if (*until_sample == 1)
+		return alloc_next(heap, size_class, requested_bytes);
 	heap->none_listed = false;
-	heap->until_sample_tiny[size_class] =
-		until_sample == UINT64_MAX ? until_sample : until_sample + 1; /* MAX: never */
+	return NULL;
+}
+
+/* A tiny class, of which the tcache list is empty.  Needs no stack frame. */
+static MW_NOINLINE void *alloc_tiny(mw_heap_t *heap, unsigned size_class, size_t requested_bytes) {
+	uint32_t bit = (uint32_t)1 << size_class;
+	if (MW_UNLIKELY(heap->cut & bit)) { /* the list ended just before the sample */
+		heap->cut &= ~bit;
+		return alloc_sampled(heap, size_class, requested_bytes);
+	}
+	if (MW_UNLIKELY(mw_sampling_is_polled(heap)))
+		return alloc_drawn(heap, size_class, requested_bytes);
+	uint64_t until_sample = heap->until_sample_tiny[size_class];
+	if (until_sample > 1)
+		return NULL;
+	/* Where each object is a sample, the draw would be 1. */
+	if (until_sample == 1 || (heap->none_listed && heap->every))
+		return alloc_next(heap, size_class, requested_bytes);
+	return alloc_drawn(heap, size_class, requested_bytes);
+}
+
+/* Counts an object above tiny that the fast path did not make.  Returns whether it is the sample.
+ */
+static bool count_above_tiny(mw_heap_t *heap, unsigned size_class) {
+	uint64_t bit = (uint64_t)1 << size_class;
+	unsigned c = size_class - MW_TINY_CLASSES;
+	uint64_t *until_sample = &mw_thread.until_sample[c];
+	/* 0: the fast path has counted it. */
+	bool due = *until_sample == 0 || --*until_sample == 0;
+	if (due && heap->later[c] > 0) {
+		take_step(heap, c);
+		due = false;
+	}
+	if (!(due && heap->drawn & bit)) {
+		mw_sampling_poll(heap);
+		if (heap->drawn & bit)
+			return false;
+		heap->drawn |= bit;
+		heap->later[c] = draw(heap, size_class) - 1;
+		heap->draw_generation[size_class] = draw_generation(heap);
+		take_step(heap, c);
+		if (*until_sample > 0)
+			return false;
+	}
+	/* The next object draws again. */
+	heap->drawn &= ~bit;
+	set_until_sample(heap, c, 1);
+	return true;
+}
+
+static MW_NOINLINE void *alloc_above_tiny(mw_heap_t *heap, unsigned size_class,
+					  size_t requested_bytes) {
+	return MW_UNLIKELY(count_above_tiny(heap, size_class))
+		       ? alloc_sampled(heap, size_class, requested_bytes)
+		       : NULL;
+}
+
+void *mw_sampling_alloc(mw_heap_t *heap, unsigned size_class, size_t requested_bytes) {
+	return size_class < MW_TINY_CLASSES ? alloc_tiny(heap, size_class, requested_bytes)
+					    : alloc_above_tiny(heap, size_class, requested_bytes);
 }
 
 mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requested_bytes,

@@ -23,18 +23,16 @@ static inline bool mw_sampling_is_polled(const mw_heap_t *heap) {
 	return atomic_load_explicit(word, memory_order_relaxed) != heap->poll_seen ||
 	       generation != atomic_load_explicit(&heap->rate_generation, memory_order_relaxed);
 }
-/* Called at every refill. */
 static inline void mw_sampling_poll(mw_heap_t *heap) {
 	if (MW_UNLIKELY(mw_sampling_is_polled(heap)))
 		mw_sampling_poll_slow(heap);
 }
-/* Tiny classes: returns whether the very next object is to be sampled.  Draws the countdown if it
- * is not drawn. */
-MW_NOINLINE bool mw_sampling_is_next_slow(mw_heap_t *heap, unsigned size_class);
-static inline bool mw_sampling_is_next(mw_heap_t *heap, unsigned size_class) {
-	return heap->until_sample_tiny[size_class] <= 1 &&
-	       mw_sampling_is_next_slow(heap, size_class);
-}
+/* Decides whether the next object of a small class is a sample, and makes its block if so.  NULL:
+ * it is none, or there is no memory for a sample.  Called at each refill, when the tcache list of a
+ * tiny class is empty; above tiny also for each object that the fast path did not make, which it
+ * counts.
+ */
+void *mw_sampling_alloc(mw_heap_t *heap, unsigned size_class, size_t requested_bytes);
 /* mw_sampling_allow() for a countdown that is not drawn yet, or ends within the list. */
 MW_NOINLINE uint32_t mw_sampling_split(mw_heap_t *heap, unsigned size_class, uint32_t count);
 /* Tiny classes: splits a refill.  Returns how many of `count` objects may be handed out before the
@@ -46,27 +44,8 @@ static inline uint32_t mw_sampling_allow(mw_heap_t *heap, unsigned size_class, u
 	heap->until_sample_tiny[size_class] = until_sample - count;
 	return count;
 }
-/* Tiny classes: returns whether a sample is due because the list ended at a cut, and clears the
- * cut. */
-static inline bool mw_sampling_due(mw_heap_t *heap, unsigned size_class) {
-	uint32_t bit = (uint32_t)1 << size_class;
-	bool due = heap->cut & bit;
-	heap->cut &= ~bit;
-	return due;
-}
 /* Tiny classes: called when a list was dropped with `count` objects not allocated. */
 void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count);
-/* Above tiny: counts an object that the fast path did not make; true: it is to be sampled. */
-bool mw_sampling_count_object(mw_heap_t *heap, unsigned size_class);
-/* Makes a sampled block of a small class; NULL: no memory for it. */
-void *mw_sampling_take_small(mw_heap_t *heap, unsigned size_class, size_t requested_bytes);
-/* Makes a sampled block where every object is sampled, without reading the lists.  NULL: not every
- * object is sampled, or there is no memory. */
-void *mw_sampling_take_every(mw_heap_t *heap, unsigned size_class, size_t requested_bytes);
-/* Called when there was no memory for a sampled block: the object is allocated without a record,
- * and the next sample is drawn after it.  Without this call, exact mode would try forever while
- * other memory is left. */
-void mw_sampling_missed(mw_heap_t *heap, unsigned size_class);
 /* Counts an object above the small limit down by its bytes; returns the record of the block (0: not
  * sampled). */
 mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requested_bytes,
