@@ -11,7 +11,7 @@
 #include "api/process/stats_interval.h"
 #include "base/check.h"
 #include "heap/arena/arena.h"
-#include "heap/core/arena_lists.h"
+#include "heap/core/arena_blocks.h"
 #include "heap/core/resize.h"
 #include "heap/layout/counters.h"
 #include "heap/memory/background.h"

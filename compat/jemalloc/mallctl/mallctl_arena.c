@@ -10,7 +10,7 @@
 #include "compat/jemalloc/mallctl/mallctl.h"
 #include "compat/jemalloc/mallctl/mallctl_row.h"
 #include "heap/arena/arena.h"
-#include "heap/core/arena_end.h"
+#include "heap/core/arena_blocks.h"
 #include "heap/core/lookup.h"
 #include "heap/large/huge.h"
 #include "heap/local/heap.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * arena.h -- arenas that programs make: memory that is separate from all other memory, may come
  * from functions of the program, and can be given up as a whole.
- * Layer: heap.  Arenas are for placement, not for speed: threads keep no lists of their
- * blocks, unless a program asks for it (heap/core/arena_lists.h).  Small blocks lie in sampled-slot
- * pages (heap/sample/sampled.h), each with a place for a record, so that one countdown of bytes can
+ * Layer: heap.  Arenas are for placement, not for speed: threads keep no lists of their blocks,
+ * unless a program asks for it (heap/core/arena_blocks.h).  Small blocks lie in sampled-slot pages
+ * (heap/sample/sampled.h), each with a place for a record, so that one countdown of bytes can
  * sample all of them.
  *
  * An arena has a number (>= 1; 0 is all other memory).  The program that created the arena ensures
@@ -12,9 +12,9 @@
  * function of the program runs.
  *
  * Door of heap/arena: the table of arenas and their memory.  Reading order: arena, extent (the
- * program's functions that give and take memory), arena_memory.c (an arena's slices and
- * chunks).  heap/thread/binding.h binds threads to arenas, heap/core/arena_end.h ends all blocks of
- * one.  Uses heap/memory. */
+ * program's functions that give and take memory), arena_memory.c (an arena's slices and chunks).
+ * heap/thread/binding.h binds threads to arenas, heap/core/arena_blocks.h ends all blocks of one.
+ * Uses heap/memory. */
 #ifndef MW_HEAP_ARENA_H
 #define MW_HEAP_ARENA_H
 

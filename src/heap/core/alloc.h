@@ -4,9 +4,9 @@
  * memory; errno is set by the callers in src/api.
  *
  * Door of heap/core: what malloc(), free() and realloc() do.  Reading order: fast.h (the fast
- * paths), alloc, refill (fills an empty list), free (slow paths of free), resize,
- * lookup (any pointer to its page), arena_lists (blocks of an arena that a thread keeps), arena_end
- * (all blocks of an arena go at once).  Uses all of heap but heap/harden and heap/stats. */
+ * paths), alloc, refill (fills an empty list), large (blocks above the small limit), free (slow
+ * paths of free), resize, lookup (any pointer to its page), arena_blocks (small blocks of an arena,
+ * and the end of all its blocks).  Uses all of heap but heap/harden and heap/stats. */
 #ifndef MW_HEAP_ALLOC_H
 #define MW_HEAP_ALLOC_H
 

@@ -8,12 +8,12 @@
 #include "base/check.h"
 #include "heap/arena/arena.h"
 #include "heap/core/alloc.h"
-#include "heap/core/arena_lists.h"
+#include "heap/core/arena_blocks.h"
 #include "heap/core/fast.h"
+#include "heap/core/large.h"
 #include "heap/core/lookup.h"
 #include "heap/core/resize.h"
 #include "heap/large/huge.h"
-#include "heap/layout/counters.h"
 #include "heap/layout/link.h"
 #include "heap/layout/page.h"
 #include "heap/layout/queue.h"
@@ -91,27 +91,6 @@ static void count_freed(size_t usable_bytes) {
 	heap->counts.freed_bytes += usable_bytes;
 }
 
-static void count_large(mw_arena_t *arena, size_t usable_bytes) {
-	mw_counters_add(&mw_counters.large_freed[mw_large_class(usable_bytes)], 1);
-	if (MW_UNLIKELY(arena != NULL))
-		mw_arena_count_large(arena, usable_bytes, false);
-	count_freed(usable_bytes);
-	if (mw_thread.heap)
-		mw_thread.heap->counts.large_freed++;
-}
-
-static void free_large(mw_page_t *page, void *block) {
-	if (block != page->start)
-		mw_misuse_misaligned(mw_misuse_function(), block, page);
-	if (!MW_HARDEN_ON && MW_UNLIKELY(mw_heap_fill_freed >= 0))
-		memset(block, mw_heap_fill_freed, page->large_bytes);
-	if (page->large_record)
-		mw_sampling_freed(page->large_record);
-	count_large(mw_chunk_of(page)->arena, page->large_bytes);
-	mw_arena_or_chunk_give(page, MW_PAGE_FREED);
-	MW_HOLD(block);
-}
-
 static void count_sampled(size_t bytes) {
 	mw_heap_t *heap = mw_thread.heap;
 	if (!heap)
@@ -140,7 +119,7 @@ static MW_NOINLINE void free_special(mw_page_t *page, void *block) {
 		free_sampled(page, block);
 		return;
 	case MW_PAGE_LARGE:
-		free_large(page, block);
+		mw_large_free(page, block);
 		return;
 	case MW_PAGE_NONE:
 	case MW_PAGE_SMALL:
@@ -148,12 +127,6 @@ static MW_NOINLINE void free_special(mw_page_t *page, void *block) {
 	case MW_PAGE_FREED:
 		mw_misuse_dead(mw_misuse_function(), block, page);
 	}
-}
-
-static mw_record_id_t give_huge(void *block) {
-	size_t bytes = mw_huge_bytes(mw_misuse_function(), block);
-	count_large(mw_arena_of(mw_huge_arena(block)), bytes);
-	return mw_huge_free(block);
 }
 
 static mw_record_id_t give_guarded(void *block) {
@@ -172,7 +145,7 @@ void mw_heap_free_slow(void *block) {
 	}
 	if (MW_UNLIKELY(where != MW_MAP_CHUNK)) {
 		mw_record_id_t record =
-			where == MW_MAP_HUGE ? give_huge(block) : give_guarded(block);
+			where == MW_MAP_HUGE ? mw_large_free_huge(block) : give_guarded(block);
 		if (record)
 			mw_sampling_freed(record);
 		return;

@@ -285,28 +285,25 @@ static void unmap_early(void) {
 	unlock_huge();
 }
 
-mw_record_id_t mw_huge_free(void *block) {
+mw_huge_block_t mw_huge_free(void *block) {
 	lock_huge();
-	mw_huge_block_t *found = find_or_die(mw_misuse_function(), block);
-	mw_record_id_t record = found->record;
-	size_t bytes = found->bytes;
-	uint32_t arena = found->arena;
+	mw_huge_block_t *found = find_or_die(mw_misuse_function(), block), freed = *found;
 	mw_huge_table_remove(&huge.table, found);
-	huge.freed[huge.freed_next++ % FREED_PLACES] = (freed_t){block, bytes};
+	huge.freed[huge.freed_next++ % FREED_PLACES] = (freed_t){block, freed.bytes};
 	uint64_t now_ns = mw_os_monotonic_coarse_ns();
 	note_high(now_ns);
-	atomic_fetch_sub_explicit(&huge.live_bytes, bytes, memory_order_relaxed);
-	bool kept = arena == 0 && keep(block, bytes, now_ns);
+	atomic_fetch_sub_explicit(&huge.live_bytes, freed.bytes, memory_order_relaxed);
+	bool kept = freed.arena == 0 && keep(block, freed.bytes, now_ns);
 	unlock_huge();
-	if (arena)
-		mw_arena_unmap(arena, block, bytes);
+	if (freed.arena)
+		mw_arena_unmap(freed.arena, block, freed.bytes);
 	else if (!kept)
-		mw_os_unmap(block, bytes);
+		mw_os_unmap(block, freed.bytes);
 	else
 		mw_background_notify();
 	unmap_early();
 	purge_if_due();
-	return record;
+	return freed;
 }
 
 size_t mw_huge_bytes(const char *function, const void *block) {

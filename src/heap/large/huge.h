@@ -24,9 +24,9 @@
 void *mw_huge_alloc(mw_arena_t *arena, size_t bytes, size_t align, size_t *usable_bytes,
 		    bool *zeroed);
 void mw_huge_set_record(void *block, mw_record_id_t record);
-/* Frees the block and returns its record.  Ends the program when `block` is not a live huge block.
+/* Frees the block and returns what it was.  Ends the program when `block` is not a live huge block.
  */
-mw_record_id_t mw_huge_free(void *block);
+mw_huge_block_t mw_huge_free(void *block);
 /* Returns the bytes that the block holds.  Ends the program when it is not a live huge block. */
 size_t mw_huge_bytes(const char *function, const void *block);
 /* Returns the number of the block's arena.  Ends the program when it is not a live huge block. */

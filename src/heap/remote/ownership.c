@@ -17,7 +17,7 @@
  * few to a page, would otherwise take and return slices all the time, under a lock. */
 #define RETAINED_MAX 4u
 #define RETAINED_BLOCK_BYTES 4096u
-_Static_assert(RETAINED_BLOCK_BYTES > MW_TINY_MAX_BYTES, "first_at_once() in refill.c relies on it");
+_Static_assert(RETAINED_BLOCK_BYTES > MW_TINY_MAX_BYTES, "as first_at_once() in refill.c has it");
 
 void mw_heap_page_own(mw_heap_t *heap, mw_page_t *page) {
 	page->state = MW_PAGE_QUEUED;

@@ -50,7 +50,7 @@ void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count);
  * sampled). */
 mw_record_id_t mw_sampling_count_bytes(mw_heap_t *heap, void *block, size_t requested_bytes,
 				       size_t usable_bytes);
-/* Lists of an arena's blocks (heap/core/arena_lists.h).  Objects of the class until and including
+/* Lists of an arena's blocks (heap/core/arena_blocks.h).  Objects of the class until and including
  * the next sample; UINT64_MAX: never. */
 uint64_t mw_sampling_draw_listed(mw_heap_t *heap, unsigned size_class);
 /* Returns the rate and generation by which such a draw was made. */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * arena_lists.h -- free blocks of an arena that one thread keeps: its fast path to that arena.
- * Layer: heap.  One list for each tiny class.  Blocks in the lists count as live for the arena, and
- * none of them is a sample: each list has a countdown of its own, and a block that enters the list
- * is counted as the allocation that it will be.  The plain library only: the hardened library
- * checks each block that leaves an arena. */
-#ifndef MW_HEAP_ARENA_LISTS_H
-#define MW_HEAP_ARENA_LISTS_H
+ * arena_blocks.h -- small blocks of an arena, and the end of all blocks of an arena.
+ * Layer: heap.
+ *
+ * mw_arena_lists_t holds free blocks of an arena that one thread keeps: its fast path to that
+ * arena. One list for each tiny class.  Blocks in the lists count as live for the arena, and none
+ * of them is a sample: each list has a countdown of its own, and a block that enters the list is
+ * counted as the allocation that it will be.  The plain library only: the hardened library checks
+ * each block that leaves an arena. */
+#ifndef MW_HEAP_ARENA_BLOCKS_H
+#define MW_HEAP_ARENA_BLOCKS_H
 
 #include "base/compiler.h"
 #include "heap/arena/arena.h"
@@ -52,5 +55,20 @@ void mw_arena_lists_drop(mw_arena_lists_t *lists);
 /* Puts a block that is freed into its list.  False: it has none, or the list is full; nothing was
  * done. */
 bool mw_arena_lists_give(mw_page_t *page, void *block);
+
+/* Allocates a block of the class in a sampled-slot page of the arena, and counts it down by its
+ * bytes (heap/arena/arena.h).  `arena`: NULL for a block that belongs to no arena.  NULL: no
+ * memory. */
+void *mw_arena_block_alloc(mw_heap_t *heap, mw_arena_t *arena, size_t bytes, unsigned size_class);
+
+/* The program ensures that no thread uses the arena or its blocks during the following calls. */
+/* Frees all blocks of the arena; the arena keeps its memory. */
+void mw_arena_reset(mw_arena_t *arena);
+/* Frees all blocks of the arena and gives up its memory and its number.  False: threads are bound
+ * to the arena, and nothing was done. */
+bool mw_arena_destroy(mw_arena_t *arena);
+/* Returns whether no block is live, and no thread is just freeing one.  During the call, threads
+ * may free blocks, but may not allocate from the arena. */
+bool mw_arena_is_empty(mw_arena_t *arena);
 
 #endif
