@@ -18,7 +18,7 @@ FAST = ["malloc", "free"]
 OBJECTS = ["prof/**/*.o", "config/*.o", "__/compat/jemalloc/mallctl/*.o", "state/*.o",
            "heap/**/sampl*.o"]
 # It does refer to the sampler: if nothing is found here, this check is blind.
-SLOW = "mw_heap_alloc_class_slow"
+SLOW = "mw_refill"
 HEAP_WORDS = {"mw_heap_rate_generation", "mw_heap_poll_word"}
 # The pair is about 50 instructions along the path taken; a body beyond this has swallowed a slow
 # path.
