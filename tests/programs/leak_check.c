@@ -20,11 +20,19 @@
 
 enum { SEEDS = 100, NODES = 2000, LINKS = 3 };
 
-/* Overwrites what earlier calls left on the stack and in registers. */
+static void take_arguments(long a, long b, long c, long d, long e, long f) {
+	(void)a, (void)b, (void)c, (void)d, (void)e, (void)f;
+}
+/* Volatile: the compiler must pass the arguments. */
+static void (*volatile take)(long, long, long, long, long, long) = take_arguments;
+
+/* Overwrites what earlier calls left on the stack and in the registers of arguments, which
+ * getcontext() and signals save. */
 __attribute__((noinline)) static void wipe_stack(void) {
 	volatile char bytes[32768];
 	for (size_t i = 0; i < sizeof bytes; i++)
 		bytes[i] = 0;
+	take(0, 0, 0, 0, 0, 0);
 }
 
 __attribute__((noinline)) static mallow_leaks_t check_here(void) {
@@ -265,6 +273,7 @@ static void wait_away(int number) {
 static void *keep_on_coroutine(void *unused) {
 	ucontext_t here, there;
 	node_t *volatile kept = chain(4);
+	wipe_stack();
 	MUST(getcontext(&there) == 0);
 	there.uc_stack.ss_sp = other_stack;
 	there.uc_stack.ss_size = OTHER_STACK_BYTES;
