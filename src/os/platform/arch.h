@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <ucontext.h>
 
@@ -89,6 +90,11 @@ MW_ALWAYS_INLINE uintptr_t mw_os_thread_pointer(void) {
 
 MW_ALWAYS_INLINE uintptr_t mw_os_code_address(uintptr_t saved) {
 	return saved;
+}
+
+/* Returns the address that the processor takes a pointer to data for. */
+MW_ALWAYS_INLINE uintptr_t mw_os_address_of(uintptr_t pointer) {
+	return pointer;
 }
 
 /* Returns whether a call may precede `code`. Always true: x86 instructions have no fixed length. */
@@ -175,6 +181,12 @@ MW_ALWAYS_INLINE uintptr_t mw_os_code_address(uintptr_t saved) {
 	return x30;
 }
 
+/* Returns the address that the processor takes a pointer to data for: it ignores the uppermost
+ * byte, in which programs may keep a tag. */
+MW_ALWAYS_INLINE uintptr_t mw_os_address_of(uintptr_t pointer) {
+	return pointer & ~(uintptr_t)0 >> 8;
+}
+
 /* Returns whether the instruction is bl, blr, or an authenticating form of blr. */
 static inline bool mw_os_may_follow_call(const uint32_t *code) {
 	uint32_t before = code[-1];
@@ -208,9 +220,25 @@ MW_ALWAYS_INLINE uintptr_t mw_os_thread_pointer(void) {
 	return pointer;
 }
 
-/* The syndrome is in a record behind the registers, which the kernel may omit. */
+/* Returns what the faulting access was. Behind the registers are records of 16-byte multiples: a
+ * magic number, the record's bytes, its content; the last one has 0 bytes. One holds the syndrome
+ * of the exception (ESR_EL1), where a data abort (class 0x24) has bit 6 set for a write. The kernel
+ * may omit that record. */
 static inline mw_os_access_t mw_os_access_of(const void *context) {
-	(void)context;
+	enum { CLASS_SHIFT = 26, DATA_ABORT = 0x24, WRITE = 1 << 6 };
+	const mcontext_t *machine = &((const ucontext_t *)context)->uc_mcontext;
+	const unsigned char *records = machine->__reserved;
+	for (size_t at = 0; at + 16 <= sizeof machine->__reserved;) {
+		uint32_t head[2];
+		uint64_t syndrome;
+		__builtin_memcpy(head, records + at, sizeof head);
+		__builtin_memcpy(&syndrome, records + at + sizeof head, sizeof syndrome);
+		if (head[0] == ESR_MAGIC && (syndrome >> CLASS_SHIFT & 0x3f) == DATA_ABORT)
+			return syndrome & WRITE ? MW_OS_ACCESS_WRITE : MW_OS_ACCESS_READ;
+		if (head[1] < 16 || head[1] % 16 != 0)
+			break;
+		at += head[1];
+	}
 	return MW_OS_ACCESS_UNKNOWN;
 }
 
