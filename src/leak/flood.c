@@ -11,6 +11,7 @@
 #include "leak/block_index.h"
 #include "os/file/page_presence.h"
 #include "os/memory/map.h"
+#include "os/platform/arch.h"
 
 #define LIST_BLOCKS ((size_t)1 << 19)
 /* Blocks from this size on are read where they have memory only. */
@@ -141,6 +142,7 @@ static MW_NOINLINE void read_unaligned(const char *memory, size_t bytes) {
 	for (size_t i = 0; i + sizeof(uintptr_t) <= bytes; i += flood.step_bytes) {
 		uintptr_t word;
 		memcpy(&word, memory + i, sizeof word);
+		word = mw_os_address_of(word);
 		if (word + flood.minus_start < flood.span)
 			visit(word);
 	}
@@ -151,10 +153,12 @@ static void read_words(const uintptr_t *words, size_t count) {
 		read_unaligned((const char *)words, count * sizeof *words);
 		return;
 	}
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		uintptr_t word = mw_os_address_of(words[i]);
 		/* Most words are numbers. */
-		if (words[i] + flood.minus_start < flood.span)
-			visit(words[i]);
+		if (word + flood.minus_start < flood.span)
+			visit(word);
+	}
 }
 
 static void read_range(uintptr_t start, uintptr_t limit) {

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 
 #include "base/compiler.h"
@@ -12,6 +13,7 @@
 #include "os/file/proc_threads.h"
 #include "os/lock/lock.h"
 #include "os/platform/interrupted_call.h"
+#include "os/platform/system_call.h"
 #include "os/process/repeated_call.h"
 #include "os/signal/signal.h"
 #include "os/signal/tick.h"
@@ -67,12 +69,21 @@ static MW_COLD void shorten_call(mw_tool_entry_frame_t *frame, uint64_t past_ns)
 		set_registers(frame, &r);
 }
 
+static MW_COLD void begin(mw_tool_entry_frame_t *frame, uint64_t *blocked) {
+	*blocked = frame->blocked_signals;
+	if (frame->has_blocked)
+		mw_os_note_answering(blocked);
+}
+
 /* An interrupted call returns EINTR where a handler of a signal runs that has come meanwhile. The
  * kernel sees to that itself for MW_RESTART_BLOCK: a handler that returns takes the rest of the
  * call from the thread. So signals of samples are dropped: their handler does not run. */
-static MW_COLD void go_on(mw_tool_entry_frame_t *frame, uint64_t past_ns) {
-	if (frame->has_blocked)
+static MW_COLD void go_on(mw_tool_entry_frame_t *frame, const uint64_t *blocked, uint64_t past_ns) {
+	(void)blocked;
+	if (frame->has_blocked) {
+		mw_os_note_answering(NULL);
 		mw_os_tick_drop_pending(frame->blocked_signals);
+	}
 	bool is_ours = frame->restart == MW_RESTART || frame->restart == MW_RESTART_NO_HANDLER;
 	if (is_ours && frame->has_blocked &&
 	    mw_os_signal_will_run(frame->blocked_signals, frame->restart == MW_RESTART)) {
@@ -84,6 +95,37 @@ static MW_COLD void go_on(mw_tool_entry_frame_t *frame, uint64_t past_ns) {
 	if (frame->has_blocked)
 		mw_os_signal_set_blocked(frame->blocked_signals);
 }
+
+#else
+
+/* Returns whether the thread was stopped in the library, or in a function that the library called.
+ * The library's operation is incomplete then. */
+static MW_COLD bool is_in_library(const mw_tool_entry_frame_t *frame) {
+	return mw_unwind_is_in_library(&frame->context);
+}
+
+static MW_COLD void begin(mw_tool_entry_frame_t *frame, uint64_t *blocked) {
+	memcpy(blocked, &frame->context.uc_sigmask, sizeof *blocked);
+	mw_os_note_answering(blocked);
+}
+
+/* rt_sigreturn(2) restores the blocked signals, and the alternate stack, which no tool can read. An
+ * interrupted call returns EINTR where a handler of a signal runs that has come meanwhile: the
+ * kernel, which has forgotten the call, would repeat it. */
+static MW_COLD void go_on(mw_tool_entry_frame_t *frame, const uint64_t *blocked, uint64_t past_ns) {
+	mcontext_t *machine = &frame->context.uc_mcontext;
+	(void)past_ns;
+	mw_os_note_answering(NULL);
+	mw_os_tick_drop_pending(*blocked);
+	bool is_call = frame->restart == MW_RESTART || frame->restart == MW_RESTART_NO_HANDLER;
+	if (is_call && mw_os_signal_will_run(*blocked, frame->restart == MW_RESTART)) {
+		machine->pc += MW_SYSCALL_CODE_BYTES;
+		machine->regs[0] = (uint64_t)-EINTR;
+	}
+	mw_system_call(SYS_sigaltstack, 0, (long)(intptr_t)&frame->context.uc_stack, 0);
+}
+
+#endif
 
 /* Follows requests, also a check for leaks that waited for another one, or publishes the state file
  * if the heap is too small for one. */
@@ -100,16 +142,21 @@ static MW_COLD void answer(void) {
 /* Called by the code below. */
 static MW_COLD __attribute__((used)) void answer_tool(mw_tool_entry_frame_t *frame) {
 	int saved_errno = errno;
-	uint64_t begin_ns = mw_os_monotonic_ns();
-	if (frame->has_blocked)
-		mw_os_note_answering(&frame->blocked_signals);
+	uint64_t begin_ns = mw_os_monotonic_ns(), blocked;
+	begin(frame, &blocked);
 	if (mw_lock_held_ranks == 0 && !mw_lock_is_forking() && !is_in_library(frame))
 		answer();
-	if (frame->has_blocked)
-		mw_os_note_answering(NULL);
-	go_on(frame, mw_os_monotonic_ns() - begin_ns);
+	go_on(frame, &blocked, mw_os_monotonic_ns() - begin_ns);
 	errno = saved_errno;
 }
+
+#if defined(__x86_64__)
+#define RETURN_REGISTER "rip"
+#define CALL "call"
+#else
+#define RETURN_REGISTER "x30"
+#define CALL "bl"
+#endif
 
 /* The unwind rule says that the caller is not known. */
 __asm__(".pushsection .text.unlikely,\"ax\",@progbits\n"
@@ -118,10 +165,11 @@ __asm__(".pushsection .text.unlikely,\"ax\",@progbits\n"
 	".type mw_control_entry, @function\n"
 	"mw_control_entry:\n"
 	".cfi_startproc\n"
-	".cfi_undefined rip\n" MW_TOOL_ENTRY_CODE(
-		"call answer_tool") ".cfi_endproc\n"
-				    ".size mw_control_entry, . - mw_control_entry\n"
-				    ".popsection\n");
+	".cfi_undefined " RETURN_REGISTER
+	"\n" MW_TOOL_ENTRY_CODE(CALL
+				" answer_tool") ".cfi_endproc\n"
+						".size mw_control_entry, . - mw_control_entry\n"
+						".popsection\n");
 
 /* mw_tool_note_t, by which tools find the code and mw_heap_poll_word in the process's memory. */
 _Static_assert(sizeof(mw_heap_poll_word) == sizeof(void *), "mw_tool_note_t.words_offset");
@@ -137,5 +185,3 @@ __asm__(".pushsection .note.mallow,\"a\",@note\n"
 							      ".long mw_heap_poll_word - .\n"
 							      "4:\n"
 							      ".popsection\n");
-
-#endif

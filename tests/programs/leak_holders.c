@@ -189,11 +189,18 @@ static NOINLINE void on_coroutine(void) {
 	MUST(munmap(stack, STACK_BYTES) == 0);
 }
 
+/* On aarch64 the processor ignores the uppermost byte of a pointer. */
+#if defined(__aarch64__)
+#define TAG ((uintptr_t)0xa5 << 56)
+#else
+#define TAG ((uintptr_t)0)
+#endif
+
 static NOINLINE void in_mapping(void) {
 	void *volatile *memory =
 		mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	MUST(memory != MAP_FAILED);
-	memory[1234] = (void *)~atomic_load(&hidden);
+	memory[1234] = (void *)(~atomic_load(&hidden) | TAG);
 	wipe_stack();
 	atomic_store(&held, 1);
 	wait_for(2);

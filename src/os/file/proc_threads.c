@@ -20,18 +20,23 @@ MW_COLD uint32_t mw_os_thread_of_name(const char *name) {
 	return *name == '\0' ? number : 0;
 }
 
-MW_COLD uint64_t mw_os_blocked_signals(uint32_t thread_id) {
-	static const char key[] = "\nSigBlk:\t";
-	char path[64], text[4096];
-	mw_fmt(path, sizeof path, "/proc/self/task/%u/status", thread_id);
-	const char *digit = mw_os_read_text(path, text, sizeof text) > 0 ? strstr(text, key) : NULL;
+/* Returns the signals that a line of /proc/PID/status has; UINT64_MAX: there is no such line. */
+static uint64_t signals_of(const char *text, const char *key) {
+	const char *digit = strstr(text, key);
 	if (!digit)
 		return UINT64_MAX;
-	uint64_t blocked = 0;
-	for (digit += sizeof key - 1; *digit > ' '; digit++)
-		blocked =
-			blocked << 4 | (uint64_t)(*digit <= '9' ? *digit - '0' : *digit - 'a' + 10);
-	return blocked;
+	uint64_t signals = 0;
+	for (digit += strlen(key); *digit > ' '; digit++)
+		signals =
+			signals << 4 | (uint64_t)(*digit <= '9' ? *digit - '0' : *digit - 'a' + 10);
+	return signals;
+}
+
+MW_COLD uint64_t mw_os_blocked_signals(uint32_t thread_id) {
+	char path[64], text[4096];
+	mw_fmt(path, sizeof path, "/proc/self/task/%u/status", thread_id);
+	return mw_os_read_text(path, text, sizeof text) > 0 ? signals_of(text, "\nSigBlk:\t")
+							    : UINT64_MAX;
 }
 
 /* Signals that the program has the first thread block, kept while that answers a tool. */
@@ -72,6 +77,16 @@ MW_COLD bool mw_os_thread_filters_calls(int directory, uint32_t thread_id) {
 	return !read_of_thread(directory, thread_id, "status", text, sizeof text) ||
 	       strstr(text, "\nSeccomp:\t0\n") == NULL;
 }
+
+#if defined(__aarch64__)
+MW_COLD bool mw_os_thread_has_signal(int directory, uint32_t thread_id) {
+	char text[4096];
+	if (!read_of_thread(directory, thread_id, "status", text, sizeof text))
+		return false;
+	uint64_t waiting = signals_of(text, "\nSigPnd:\t") | signals_of(text, "\nShdPnd:\t");
+	return (waiting & ~signals_of(text, "\nSigBlk:\t") & signals_of(text, "\nSigCgt:\t")) != 0;
+}
+#endif
 
 MW_COLD char mw_os_thread_state(int directory, uint32_t thread_id) {
 	char text[1024];

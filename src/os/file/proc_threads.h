@@ -24,6 +24,11 @@ MW_COLD void mw_os_note_answering(const uint64_t *blocked);
 /* Returns whether the thread filters its system calls (seccomp(2)); true if the kernel does not
  * tell. `directory`: an open /proc/PID/task. */
 MW_COLD bool mw_os_thread_filters_calls(int directory, uint32_t thread_id);
+#if defined(__aarch64__)
+/* Returns whether a signal that the program handles waits for the thread, and is not blocked.
+ * `directory`: as above. */
+MW_COLD bool mw_os_thread_has_signal(int directory, uint32_t thread_id);
+#endif
 /* Returns the letter of the thread's state (proc(5)); 0: unknown. `directory`: as above. */
 MW_COLD char mw_os_thread_state(int directory, uint32_t thread_id);
 

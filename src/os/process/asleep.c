@@ -22,20 +22,6 @@
 #include "os/process/child.h"
 #include "os/time/clock.h"
 
-#if defined(__x86_64__)
-
-/* Most processors of a Linux kernel for x86-64. */
-#define PROCESSORS_MAX 8192u
-#define NS_PER_MS UINT64_C(1000000)
-#define NS_PER_S UINT64_C(1000000000)
-/* A longer limit is none. */
-#define SECONDS_MAX UINT64_C(1000000000)
-/* Number of the field of /proc/PID/stat that names the processor; the thread's name is the second
- * (proc(5)). */
-#define PROCESSOR_FIELD 39
-/* A thread that woke late, or a clock that means something else. */
-#define TOLERANCE_NS UINT64_C(1000000000)
-
 static bool read_file(int directory, const char *path, char *text, size_t capacity) {
 	int file = mw_os_open(directory, path, MW_OS_READ);
 	long bytes = file >= 0 ? mw_os_read(file, text, capacity - 1) : -1;
@@ -62,6 +48,20 @@ static uint64_t number_at(const char **cursor, unsigned base) {
 		number = number * base + digit;
 	}
 }
+
+#if defined(__x86_64__)
+
+/* Most processors of a Linux kernel for x86-64. */
+#define PROCESSORS_MAX 8192u
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_S UINT64_C(1000000000)
+/* A longer limit is none. */
+#define SECONDS_MAX UINT64_C(1000000000)
+/* Number of the field of /proc/PID/stat that names the processor; the thread's name is the second
+ * (proc(5)). */
+#define PROCESSOR_FIELD 39
+/* A thread that woke late, or a clock that means something else. */
+#define TOLERANCE_NS UINT64_C(1000000000)
 
 static uint64_t limit_in_memory(uintptr_t address) {
 	struct timespec limit;
@@ -164,10 +164,27 @@ MW_COLD bool mw_os_asleep_only_stopped(int directory, uint32_t thread_id,
 
 #else
 
+/* "CALL ARGUMENT0 ... ARGUMENT5 SP PC", "-1 SP PC", or "running". No time is told: calls with a
+ * limit begin anew. */
 MW_COLD mw_os_asleep_t mw_os_asleep_read(int directory, uint32_t thread_id) {
-	(void)directory;
-	(void)thread_id;
-	return (mw_os_asleep_t){0};
+	enum { FIRST_ARGUMENT = 1, SP = 7, PC = 8, FIELDS };
+	char text[512];
+	uint64_t fields[FIELDS] = {0};
+	mw_os_asleep_t out = {0};
+	if (!read_of_thread(directory, thread_id, "syscall", text, sizeof text) || *text < '0' ||
+	    *text > '9')
+		return out;
+	const char *cursor = text;
+	fields[0] = number_at(&cursor, 10);
+	for (unsigned i = FIRST_ARGUMENT; i < FIELDS; i++) {
+		cursor = mw_os_skip_fields(cursor, 1);
+		if (cursor[0] != '0' || cursor[1] != 'x')
+			return out;
+		cursor += 2;
+		fields[i] = number_at(&cursor, 16);
+	}
+	out.call = (mw_sleeping_call_t){fields[0], fields[FIRST_ARGUMENT], fields[SP], fields[PC]};
+	return out;
 }
 
 MW_COLD bool mw_os_asleep_only_stopped(int directory, uint32_t thread_id,

@@ -7,7 +7,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#if defined(__aarch64__)
+#include "os/platform/interrupted_call.h"
+#endif
+
 typedef struct mw_os_asleep {
+#if defined(__aarch64__)
+	mw_sleeping_call_t call;
+#endif
 	/* CLOCK_MONOTONIC at which the time limit of the thread's call ends; 0: not known */
 	uint64_t until_ns;
 	uint64_t sleeps; /* how often the thread has gone to sleep */

@@ -173,16 +173,27 @@ static void keep(mw_os_stopped_t *thread, const registers_t *r) {
 	trace(PTRACE_GETREGSET, thread->thread_id, NT_ARM_TLS, &into);
 }
 
+/* Has the thread repeat a call that would return EINTR only because of the stop. The kernel repeats
+ * others by itself. */
 static bool repeat_call(const mw_os_stopped_t *thread, registers_t *r) {
-	(void)thread;
-	(void)r;
-	return false;
+	if ((long)r->regs[0] != -EINTR || mw_call_interrupted(r, &thread->asleep.call) == 0)
+		return false;
+	mw_call_repeat(r, &thread->asleep.call);
+	return true;
 }
 
+/* The call returns EINTR after all if a handler of a signal is about to run that came during the
+ * stop: the kernel has forgotten that. */
 static bool shorten_call(const mw_os_stopped_t *thread, registers_t *r) {
-	(void)thread;
-	(void)r;
-	return false;
+	const mw_sleeping_call_t *call = &thread->asleep.call;
+	if (call->pc == 0 || r->pc != call->pc - MW_SYSCALL_CODE_BYTES ||
+	    mw_call_interrupted(r, call) != MW_RESTART_NO_HANDLER ||
+	    !mw_call_returns_interrupted(call->number) ||
+	    !mw_os_thread_has_signal(tracer.directory, thread->thread_id))
+		return false;
+	r->pc = call->pc;
+	r->regs[0] = (uint64_t)-EINTR;
+	return true;
 }
 
 #endif
@@ -247,9 +258,18 @@ static bool stop_new(void) {
 	return tracer.handled > first;
 }
 
+/* Returns whether the thread's call may have to end in another way than it was stopped with. */
+static bool may_change(const mw_os_stopped_t *thread) {
+#if defined(__x86_64__)
+	return thread->asleep.until_ns != 0;
+#else
+	return thread->asleep.call.pc != 0;
+#endif
+}
+
 static void let_go(mw_os_stopped_t *thread) {
 	registers_t registers;
-	if (thread->asleep.until_ns != 0 && read_registers(thread->thread_id, &registers) &&
+	if (may_change(thread) && read_registers(thread->thread_id, &registers) &&
 	    shorten_call(thread, &registers))
 		write_registers(thread->thread_id, &registers);
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the number of a signal. */

@@ -109,12 +109,8 @@ MW_HOOK MW_COLD void mw_control_leaks_forked(void);
 
 /* Code that a tool lets a sleeping thread enter (src/prof/tool_entry.c). Tools find it by a note of
  * the library; MW_CONTROL_LINK_ENTRY() has it linked into programs that use the archive. */
-#if defined(__x86_64__)
 MW_HOOK void mw_control_entry(void);
 #define MW_CONTROL_LINK_ENTRY() __asm__ volatile("" : : "r"(mw_control_entry))
-#else
-#define MW_CONTROL_LINK_ENTRY() ((void)0)
-#endif
 
 /* Removes the state file's name if the process may do more than its user, so that only root can
  * open the file. */

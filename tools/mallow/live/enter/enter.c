@@ -3,7 +3,6 @@
  * code (state/tool_entry.h). */
 #include "live/enter/enter.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -13,10 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <sys/user.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,12 +20,11 @@
 #include "live/enter/call_limit.h"
 #include "live/enter/library_entry.h"
 #include "live/enter/stack_room.h"
+#include "live/enter/thread_registers.h"
 #include "live/process/process.h"
 #include "model/monotonic.h"
 #include "os/platform/interrupted_call.h"
 #include "state/tool_entry.h"
-
-#if defined(__x86_64__)
 
 /* How long a thread may take to stop: on a busy machine it waits for a processor. */
 #define STOP_WAIT_NS UINT64_C(2000000000)
@@ -43,11 +37,6 @@
 #define LIMIT_MS 5000
 #define NEEDS_NO_WAKING                                                                            \
 	"a program that is started with MALLOW_CONF=background_thread:true needs no waking"
-/* PTRACE_GET_RSEQ_CONFIGURATION: Linux 5.13 and later. */
-#define GET_RSEQ_CONFIGURATION 0x420f
-#define DIRECTION_AND_TRAP_FLAGS UINT64_C(0x500)
-/* Registers of floating point, as xsave64 writes them: with AVX-512 2.7 KiB, with AMX 11 KiB. */
-enum { VECTORS_MIN_BYTES = 576, VECTORS_MAX_BYTES = 16384 };
 
 /* Returns a number of /proc/<pid>/status, of a process or a thread; -1 = it has no such line. */
 static long status_number(int pid, const char *key) {
@@ -62,20 +51,6 @@ static long status_number(int pid, const char *key) {
 	if (file != NULL)
 		fclose(file);
 	return number;
-}
-
-/* Returns whether the thread has a shadow stack, by which the processor checks iretq. */
-static bool has_shadow_stack(int thread) {
-	char path[64], line[256];
-	bool has_one = false;
-	snprintf(path, sizeof(path), "/proc/%d/status", thread);
-	FILE *file = fopen(path, "re");
-	while (file != NULL && !has_one && fgets(line, sizeof(line), file) != NULL)
-		has_one = strncmp(line, "x86_Thread_features:", 20) == 0 &&
-			  strstr(line, "shstk") != NULL;
-	if (file != NULL)
-		fclose(file);
-	return has_one;
 }
 
 /* `why`: errno of ptrace(2). */
@@ -141,92 +116,12 @@ static bool wait_stop(int thread, int *status) {
 	return false;
 }
 
-/* Linux 5.2 and later tell the signals that a thread blocks outside of calls such as
- * epoll_pwait(2), which block others for a moment. */
-static bool tells_blocked_signals(void) {
-	struct utsname system;
-	int major = 0, minor = 0;
-	return uname(&system) == 0 && sscanf(system.release, "%d.%d", &major, &minor) == 2 &&
-	       (major > 5 || (major == 5 && minor >= 2));
-}
-
-/* Returns whether the thread runs in a restartable sequence (rseq(2)), of which the kernel would
- * lose the end. True if that is not known. */
-static bool is_in_sequence(const mw_address_space_t *space, int thread, uint64_t rip) {
-	struct {
-		uint64_t pointer;
-		uint32_t size, signature, flags, pad;
-	} area = {0};
-	struct {
-		uint32_t version, flags;
-		uint64_t start, bytes, abort;
-	} sequence;
-	uint64_t pointer;
-	/* NOLINTNEXTLINE(performance-no-int-to-ptr): a size. */
-	if (ptrace((enum __ptrace_request)GET_RSEQ_CONFIGURATION, thread, (void *)sizeof(area),
-		   &area) < 0)
-		return true;
-	if (area.pointer == 0)
-		return false;
-	if (pread(space->memory, &pointer, sizeof(pointer), (off_t)(area.pointer + 8)) !=
-	    (ssize_t)sizeof(pointer))
-		return true;
-	return pointer != 0 && (pread(space->memory, &sequence, sizeof(sequence), (off_t)pointer) !=
-					(ssize_t)sizeof(sequence) ||
-				rip - sequence.start < sequence.bytes);
-}
-
-/* Returns whether a thread that does not sleep may be entered where it is. */
-static bool is_fit_running(const mw_address_space_t *space, int thread,
-			   const struct user_regs_struct *r) {
-	const mw_map_t *code = mw_address_space_at(space, r->rip);
-	return code != NULL && code->is_code && r->fs_base != 0 &&
-	       !is_in_sequence(space, thread, r->rip);
-}
-
-/* Has the thread repeat an interrupted call afterwards. False: the instruction before is no system
- * call. */
-static bool repeat_call(const mw_address_space_t *space, int restart, struct user_regs_struct *r) {
-	uint8_t code[MW_SYSCALL_CODE_BYTES];
-	uint64_t address = r->rip - MW_SYSCALL_CODE_BYTES;
-	if (pread(space->memory, code, sizeof(code), (off_t)address) != (ssize_t)sizeof(code) ||
-	    code[0] != 0x0f || code[1] != 0x05)
-		return false;
-	r->rip = address;
-	r->rax = restart == MW_RESTART_BLOCK ? (uint64_t)SYS_restart_syscall : r->orig_rax;
-	return true;
-}
-
-static mw_tool_entry_frame_t frame_of(const struct user_regs_struct *r) {
-	return (mw_tool_entry_frame_t){
-		.rax = r->rax,
-		.rbx = r->rbx,
-		.rcx = r->rcx,
-		.rdx = r->rdx,
-		.rsi = r->rsi,
-		.rdi = r->rdi,
-		.rbp = r->rbp,
-		.r8 = r->r8,
-		.r9 = r->r9,
-		.r10 = r->r10,
-		.r11 = r->r11,
-		.r12 = r->r12,
-		.r13 = r->r13,
-		.r14 = r->r14,
-		.r15 = r->r15,
-		.rip = r->rip,
-		.cs = r->cs,
-		.rflags = r->eflags,
-		.rsp = r->rsp,
-		.ss = r->ss,
-	};
-}
-
 /* A thread that is tried. */
 typedef struct candidate {
 	int pid, id;
 	const mw_sleepers_t *all; /* of its process */
 	mw_asleep_t asleep;       /* before it was stopped */
+	mw_call_before_t before;
 } candidate_t;
 
 /* Returns whether there is room for the answer below the stack pointer. Known stacks are the
@@ -234,49 +129,19 @@ typedef struct candidate {
  * below, as threads of libc have. Any other, such as a coroutine's or an alternate one of signals,
  * may be a small part of its mapping, with other data below. */
 static bool has_room(const mw_address_space_t *space, const candidate_t *thread,
-		     const struct user_regs_struct *r) {
-	const mw_map_t *stack = mw_address_space_at(space, r->rsp);
-	return mw_stack_may_have_room(space, thread->pid, thread->all, thread->id, r->rsp) &&
-	       (stack->is_stack || (r->fs_base > r->rsp && r->fs_base < stack->limit));
+		     const mw_registers_t *r) {
+	const mw_map_t *stack = mw_address_space_at(space, r->stack_pointer);
+	return mw_stack_may_have_room(space, thread->pid, thread->all, thread->id,
+				      r->stack_pointer) &&
+	       (stack->is_stack ||
+		(r->thread_pointer > r->stack_pointer && r->thread_pointer < stack->limit));
 }
 
 /* Says in the frame what remains of the time limit of a call that begins anew. */
-static void note_limit(mw_tool_entry_frame_t *frame, const candidate_t *thread, uint64_t number) {
-	const mw_timed_call_t *call = mw_timed_call(number);
-	if (call == NULL || thread->asleep.number != number)
-		return;
-	frame->rest_ns = mw_asleep_rest_ns(thread->pid, thread->id, &thread->asleep);
-}
-
-/* What is written to the thread's stack. */
-typedef struct stack_part {
-	mw_tool_entry_frame_t frame;
-	uint8_t vectors[VECTORS_MAX_BYTES];
-} stack_part_t;
-_Static_assert(offsetof(stack_part_t, vectors) == MW_TOOL_ENTRY_FRAME_BYTES, "as the code has it");
-
-/* Makes what is written to the stack of a stopped thread. Returns its bytes; 0: the thread is not
- * fit at this moment. */
-static size_t make_part(const mw_address_space_t *space, const candidate_t *thread,
-			struct user_regs_struct *r, stack_part_t *part) {
-	uint64_t number = r->orig_rax;
-	int restart = mw_call_interrupted(r);
-	struct iovec vectors = {part->vectors, sizeof(part->vectors)};
-	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the number of a set of registers. */
-	if (ptrace(PTRACE_GETREGSET, thread->id, (void *)NT_X86_XSTATE, &vectors) != 0 ||
-	    vectors.iov_len < VECTORS_MIN_BYTES || vectors.iov_len == sizeof(part->vectors) ||
-	    (restart != 0 ? !repeat_call(space, restart, r)
-			  : !is_fit_running(space, thread->id, r)))
-		return 0;
-	part->frame = frame_of(r);
-	part->frame.restart = (uint32_t)restart;
-	/* NOLINTNEXTLINE(performance-no-int-to-ptr): a size. */
-	part->frame.has_blocked = tells_blocked_signals() &&
-				  ptrace(PTRACE_GETSIGMASK, thread->id, (void *)sizeof(uint64_t),
-					 &part->frame.blocked_signals) == 0;
-	if (restart != 0)
-		note_limit(&part->frame, thread, number);
-	return sizeof(part->frame) + vectors.iov_len;
+static void note_limit(mw_stack_part_t *part, const candidate_t *thread, uint64_t number) {
+	if (thread->asleep.number == number)
+		mw_registers_note_limit(
+			part, mw_asleep_rest_ns(thread->pid, thread->id, &thread->asleep));
 }
 
 /* Points a stopped thread to the entry code. The frame is written to the address space in
@@ -284,41 +149,24 @@ static size_t make_part(const mw_address_space_t *space, const candidate_t *thre
  * exists no more. */
 static outcome_t point(const mw_reach_t *reach, const mw_address_space_t *space,
 		       const candidate_t *thread) {
-	struct user_regs_struct r;
-	_Alignas(64) stack_part_t part = {0};
+	mw_registers_t r;
+	_Alignas(64) mw_stack_part_t part = {0};
+	uint64_t number;
 	uint64_t entry_address = mw_library_entry_find(space, reach);
 	if (entry_address == 0)
 		return NO_ENTRY;
-	if (ptrace(PTRACE_GETREGS, thread->id, NULL, &r) != 0 || !has_room(space, thread, &r))
+	if (!mw_registers_read(thread->id, &r) || !has_room(space, thread, &r))
 		return UNFIT;
-	size_t bytes = make_part(space, thread, &r, &part);
-	r.rsp = (r.rsp - MW_TOOL_ENTRY_RED_ZONE_BYTES - bytes) &
-		~(uint64_t)(MW_TOOL_ENTRY_ALIGN - 1);
-	if (bytes == 0 || pwrite(space->memory, &part, bytes, (off_t)r.rsp) != (ssize_t)bytes)
+	size_t bytes =
+		mw_registers_make_part(space, thread->id, &thread->before, &r, &part, &number);
+	note_limit(&part, thread, number);
+	uint64_t stack_pointer = (r.stack_pointer - MW_TOOL_ENTRY_RED_ZONE_BYTES - bytes) &
+				 ~(uint64_t)(MW_TOOL_ENTRY_ALIGN - 1);
+	if (bytes == 0 ||
+	    pwrite(space->memory, &part, bytes, (off_t)stack_pointer) != (ssize_t)bytes ||
+	    !mw_registers_point(thread->id, &r, &part, stack_pointer, entry_address))
 		return UNFIT;
-	r.rip = entry_address;
-	r.rax = 0;
-	/* The kernel must not repeat a system call by itself. */
-	r.orig_rax = UINT64_MAX;
-	r.eflags &= ~DIRECTION_AND_TRAP_FLAGS;
-	if (ptrace(PTRACE_SETREGS, thread->id, NULL, &r) != 0)
-		return UNFIT;
-	/* The last step: a command that is killed before leaves no signal blocked. */
-	uint64_t blocked = part.frame.blocked_signals | MW_TOOL_ENTRY_BLOCKED;
-	if (part.frame.has_blocked)
-		/* NOLINTNEXTLINE(performance-no-int-to-ptr): a size. */
-		ptrace(PTRACE_SETSIGMASK, thread->id, (void *)sizeof(blocked), &blocked);
 	return ENTERED;
-}
-
-/* A thread that is only let go repeats a call that would return EINTR because of the stop. */
-static void let_call_repeat(int thread) {
-	struct user_regs_struct r;
-	if (ptrace(PTRACE_GETREGS, thread, NULL, &r) != 0 || (long)r.rax != -EINTR ||
-	    mw_call_interrupted(&r) == 0)
-		return;
-	r.rax = (uint64_t)-MW_RESTART_NO_HANDLER;
-	ptrace(PTRACE_SETREGS, thread, NULL, &r);
 }
 
 /* With the thread stopped: the process is still the one that was found, and may be entered. The
@@ -371,7 +219,7 @@ static outcome_t try_thread(const mw_reach_t *reach, const mw_address_space_t *s
 		return UNFIT;
 	if (status_number(id, "Seccomp") > 0)
 		return FILTERED;
-	if (has_shadow_stack(id))
+	if (mw_registers_are_shadowed(id))
 		return SHADOWED;
 	if (is_answering(id))
 		return UNFIT;
@@ -379,12 +227,13 @@ static outcome_t try_thread(const mw_reach_t *reach, const mw_address_space_t *s
 		thread.asleep = mw_asleep_read(thread.pid, id);
 	if (ptrace(PTRACE_SEIZE, id, NULL, NULL) != 0)
 		return errno == ESRCH ? UNFIT : REFUSED;
+	thread.before = mw_call_before(thread.pid, id);
 	if (ptrace(PTRACE_INTERRUPT, id, NULL, NULL) != 0 || !wait_stop(id, &status))
 		return UNFIT; /* the kernel lets the thread go when this command ends */
 	/* Else a signal arrives at this moment, or the whole process is stopped. */
 	bool is_ours = status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP;
 	/* At once: a command that is killed from here on leaves no call that returns EINTR. */
-	let_call_repeat(id);
+	mw_registers_let_call_repeat(id, &thread.before);
 	outcome_t outcome = is_ours ? check_and_point(reach, &thread) : UNFIT;
 	int signal_number = status >> 16 == 0 ? WSTOPSIG(status) : 0;
 	ptrace(PTRACE_DETACH, id, NULL, (void *)(intptr_t)signal_number);
@@ -504,12 +353,3 @@ int mw_process_enter(const mw_process_key_t *key, mw_error_t *error) {
 		mw_reach_close(&reach);
 	return outcome == MW_APART_DONE ? 0 : outcome == MW_APART_LATE ? MW_ENTRY_HANGS : -1;
 }
-
-#else
-
-int mw_process_enter(const mw_process_key_t *key, mw_error_t *error) {
-	(void)key;
-	return mw_error_set(error, "it cannot be woken on this processor");
-}
-
-#endif

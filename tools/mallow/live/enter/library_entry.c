@@ -70,18 +70,39 @@ static const mw_map_t *in_file(const mw_address_space_t *space, const mw_map_t *
 		       : NULL;
 }
 
+/* The instruction by which the code calls the function that answers. */
 #if defined(__x86_64__)
+#define CALL ".byte 0xe8, 0, 0, 0, 0"
+enum { CALL_BYTES = 5 };
+
+/* Returns the address that an instruction at `address` calls; 0: it is no such call. */
+static uint64_t called_by(const uint8_t *code, uint64_t address) {
+	int32_t distance;
+	memcpy(&distance, code + 1, sizeof(distance));
+	return code[0] == 0xe8 ? address + CALL_BYTES + (uint64_t)(int64_t)distance : 0;
+}
+#elif defined(__aarch64__)
+#define CALL "bl ."
+enum { CALL_BYTES = 4 };
+
+static uint64_t called_by(const uint8_t *code, uint64_t address) {
+	uint32_t instruction;
+	memcpy(&instruction, code, sizeof(instruction));
+	int64_t words = (int32_t)(instruction << 6) >> 6;
+	return instruction >> 26 == 0x25 ? address + (uint64_t)(words * 4) : 0;
+}
+#endif
 
 /* The code that the command compares with, where nothing runs it. */
 extern const uint8_t mw_entry_model[], mw_entry_model_call[], mw_entry_model_end[];
 __asm__(".pushsection .rodata\n"
+	".balign 4\n"
 	".globl mw_entry_model, mw_entry_model_call, mw_entry_model_end\n"
 	".hidden mw_entry_model, mw_entry_model_call, mw_entry_model_end\n"
-	"mw_entry_model:\n" MW_TOOL_ENTRY_CODE(
-		"mw_entry_model_call: .byte 0xe8, 0, 0, 0, 0") "mw_entry_model_end:\n"
-							       ".popsection\n");
+	"mw_entry_model:\n" MW_TOOL_ENTRY_CODE("mw_entry_model_call: " CALL) "mw_entry_model_end:\n"
+									     ".popsection\n");
 
-enum { CODE_MAX_BYTES = 256, CALL_OPCODE_BYTES = 1, CALL_BYTES = 5 };
+enum { CODE_MAX_BYTES = 256 };
 
 /* Returns whether the code at this address is the entry code, and calls a function of the file. */
 static bool is_entry(const mw_address_space_t *space, const mw_map_t *file, uint64_t address) {
@@ -91,27 +112,13 @@ static bool is_entry(const mw_address_space_t *space, const mw_map_t *file, uint
 	size_t after = call + CALL_BYTES;
 	const mw_map_t *map = in_file(space, file, address, bytes);
 	if (bytes > sizeof(code) || map == NULL || !map->is_code || map->is_writable ||
-	    !read_memory(space, address, code, bytes) ||
-	    memcmp(code, mw_entry_model, call + CALL_OPCODE_BYTES) != 0 ||
+	    !read_memory(space, address, code, bytes) || memcmp(code, mw_entry_model, call) != 0 ||
 	    memcmp(code + after, mw_entry_model + after, bytes - after) != 0)
 		return false;
-	int32_t distance;
-	memcpy(&distance, code + call + CALL_OPCODE_BYTES, sizeof(distance));
-	const mw_map_t *called =
-		in_file(space, file, address + after + (uint64_t)(int64_t)distance, 1);
+	uint64_t target = called_by(code + call, address + call);
+	const mw_map_t *called = target != 0 ? in_file(space, file, target, 1) : NULL;
 	return called != NULL && called->is_code && !called->is_writable;
 }
-
-#else
-
-static bool is_entry(const mw_address_space_t *space, const mw_map_t *file, uint64_t address) {
-	(void)space;
-	(void)file;
-	(void)address;
-	return false;
-}
-
-#endif
 
 /* Returns whether the pointer at this address leads into the state file. */
 static bool keeps_file(const mw_address_space_t *space, const mw_reach_t *reach, uint64_t address) {
