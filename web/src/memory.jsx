@@ -58,38 +58,32 @@ function settings() {
   };
 }
 
-/** What resident memory consists of: now, as a bar and a table, and since the page was opened. */
-export function Memory({status}) {
-  const memory = status.memory;
-  const parts = PARTS.filter(([key]) => memory[key] > 0);
-  const history = useHistory(status);
+/* Of a process that has ended the state file knows these parts. */
+const LAST_PARTS = [
+  ["malloc", "from malloc", 205],
+  ["mapped", "mapped by the program", 130],
+  ["stacks", "thread stacks", 275],
+  ["files", "files", 28],
+  ["shared", "shared memory", 55],
+  ["profiler", "profiler", 345],
+  ["unexplained", "unexplained", 220],
+];
+
+function Bar({parts, values, whole}) {
+  const shown = parts.filter(([key]) => values[key] > 0);
   return (
-    <section class="memory">
-      <h2>Resident memory: {format(memory.resident, "bytes")}</h2>
+    <>
       <div
         class="parts"
         role="img"
-        aria-label={parts
-          .map(([key, text]) => `${text} ${format(memory[key], "bytes")}`)
+        aria-label={shown
+          .map(([key, text]) => `${text} ${format(values[key], "bytes")}`)
           .join(", ")}
       >
-        {parts.map(([key, , hue]) => (
-          <i
-            key={key}
-            style={{
-              flexGrow: memory[key],
-              background: `hsl(${hue} var(--part))`,
-            }}
-          />
+        {shown.map(([key, , hue]) => (
+          <i key={key} style={{flexGrow: values[key], background: `hsl(${hue} var(--part))`}} />
         ))}
       </div>
-      {history.length > 1 && (
-        <Chart
-          data={stacked(history)}
-          settings={settings}
-          label="what resident memory consists of, since the page was opened"
-        />
-      )}
       <table>
         <thead>
           <tr>
@@ -99,18 +93,49 @@ export function Memory({status}) {
           </tr>
         </thead>
         <tbody>
-          {parts.map(([key, text, hue]) => (
+          {shown.map(([key, text, hue]) => (
             <tr key={key}>
               <td>
                 <i class="mark" style={{background: `hsl(${hue} var(--part))`}} />
                 {text}
               </td>
-              <td class="number">{format(memory[key], "bytes")}</td>
-              <td class="number">{percent(memory[key], memory.resident)}</td>
+              <td class="number">{format(values[key], "bytes")}</td>
+              <td class="number">{percent(values[key], whole)}</td>
             </tr>
           ))}
         </tbody>
       </table>
+    </>
+  );
+}
+
+/** What resident memory consisted of, as far as an ended process has told. */
+export function LastMemory({resident}) {
+  return (
+    <section class="memory">
+      <h2>
+        Resident memory{resident.at === "peak" && " at the peak"}: {format(resident.bytes, "bytes")}
+      </h2>
+      <Bar parts={LAST_PARTS} values={resident.parts} whole={resident.bytes} />
+    </section>
+  );
+}
+
+/** What resident memory consists of: now, as a bar and a table, and since the page was opened. */
+export function Memory({status}) {
+  const memory = status.memory;
+  const history = useHistory(status);
+  return (
+    <section class="memory">
+      <h2>Resident memory: {format(memory.resident, "bytes")}</h2>
+      {history.length > 1 && (
+        <Chart
+          data={stacked(history)}
+          settings={settings}
+          label="what resident memory consists of, since the page was opened"
+        />
+      )}
+      <Bar parts={PARTS} values={memory} whole={memory.resident} />
     </section>
   );
 }

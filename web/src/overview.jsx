@@ -8,7 +8,7 @@ import {FunctionsChart} from "./functions-chart.jsx";
 import {useLoad} from "./hooks.js";
 import {Findings, Lists} from "./lists.jsx";
 import {at, drawMarks, Marks, marksOf, storedNear} from "./marks.jsx";
-import {Memory} from "./memory.jsx";
+import {LastMemory, Memory} from "./memory.jsx";
 import {makeHash} from "./url.js";
 import {notYet, Trouble} from "./waiting.jsx";
 
@@ -228,6 +228,7 @@ export function Overview({target}) {
     <section class="overview">
       <Trouble error={status.error} />
       {status.data && <Facts status={status.data} />}
+      {status.data?.resident?.text && <p class="dim">{status.data.resident.text}</p>}
       {status.data?.state === "running" && <Findings target={target} />}
       <div class="bar">
         <h2>
@@ -263,6 +264,9 @@ export function Overview({target}) {
       {isProcess && <FunctionsChart target={target} moments={all} />}
       <Marks target={target} marks={marks.current} />
       {status.data?.memory && <Memory status={status.data} />}
+      {!status.data?.memory && status.data?.resident?.bytes > 0 && (
+        <LastMemory resident={status.data.resident} />
+      )}
     </section>
   );
 }

@@ -137,6 +137,18 @@ test("the overview answers: four lists, functions over time, ranges", async () =
   await close(page, "answers");
 });
 
+test("an ended process has its resident memory divided", async () => {
+  const page = await open(`#/${dead}/overview`);
+  await page.getByText(/^resident [0-9.]+ MiB at the peak: .* from malloc/).waitFor();
+  await page
+    .locator(".memory h2")
+    .getByText(/^Resident memory at the peak: [0-9.]+ MiB$/)
+    .waitFor();
+  await page.locator(".memory td").getByText("from malloc").waitFor();
+  await isAccessible(page);
+  await close(page, "divided");
+});
+
 test("redis-server under load, its CPU time", {skip: !hasRedis()}, async () => {
   const socket = `${folder}/redis`;
   const redis = begin("redis-server", ["--port", "0", "--unixsocket", socket, "--save", ""], {
