@@ -104,8 +104,8 @@ if [ -n "$pprof" ]; then
          $1 ~ /^[0-9.]+/ && $2 ~ /^[0-9.]+/ && !/no source|Total:/ && ($1 != "." || $2 != ".")'; }
     for pattern in main 'small|large' 'grow|push_back'; do
         for program in calls inlined; do
-            "$mallow" list "$pattern" -alloc_space -unit=minimum "$program.pb.gz" 2>/dev/null |
-                lines >ours
+            "$mallow" list "$pattern" -alloc_space -unit=minimum -wrappers "$program.pb.gz" \
+                2>/dev/null | lines >ours
             go_pprof -list="$pattern" -alloc_space -unit=minimum -symbolize=none \
                 "$program.pb.gz" 2>/dev/null | lines >theirs
             # The standard library's source is here, libc's is not: of that only pprof's headers

@@ -58,7 +58,7 @@ says out 'prog.cc:[0-9]+'
 says_not out 'operator new'
 says_not printed '^operator new'
 try 0 "$mallow" top --nodecount=1 --sample_index=alloc_space "$track"
-says out 'allocate'
+says out ' fill$'
 ok "heaptrack"
 
 valgrind --tool=massif --massif-out-file=massif.out --detailed-freq=1 --threshold=0.1 ./prog \

@@ -104,7 +104,7 @@ started+=("$pid")
 await 60 grep -q ready started-said
 try 0 "$mallow" report "$pid"
 says out '^Program: as-started '
-says out ' as-started\+0x[0-9a-f]+$'
+says out ' as-started@0x[0-9a-f]+$'
 says_not out behind
 whole="in stacks with 100 % of the bytes, build-id [0-9a-f]+"
 says err "no symbols for ([0-9]+) of \\1 code addresses in as-started \\($whole\\)"

@@ -70,11 +70,13 @@ for compiler in g++ clang++; do
     expect "--lines p.pb.gz" ' outer .*prog\.cc:17'
     expect "--symbolize=demangle=full p.pb.gz" ' shop::Cache<long>::grow\(int\)'
     expect "--symbolize=demangle=templates p.pb.gz" ' shop::Cache<long>::grow '
+    expect "--symbolize=demangle=default p.pb.gz" ' shop::Cache::grow '
     expect "--symbolize=demangle=none p.pb.gz" ' _ZN4shop5CacheIlE4growEi'
 
     # The debug information in a file of its own: by .gnu_debuglink.
     name="$compiler, debug file"
     objcopy --only-keep-debug prog prog.debug
+    outer=$(nm prog.debug | sed -n 's/^0*\([0-9a-f]*\) t .*outer.*/\1/p')
     strip --strip-all prog
     objcopy --add-gnu-debuglink=prog.debug prog
     profile ./prog
@@ -100,11 +102,24 @@ for compiler in g++ clang++; do
     profile ./prog
     expect "--lines p.pb.gz" ' outer .*prog\.cc:17'
 
-    # Nothing left but the file and the address in it.
+    # Nothing left but the file and the starts of functions: one name for a function in all views,
+    # also from the cache.  A written profile leaves such functions without a name.
     name="$compiler, stripped"
     rm -r cache
     profile ./prog
-    expect p.pb.gz ' prog\+0x[0-9a-f]+'
+    for view in report top tree traces collapsed top; do
+        "$build/bin/mallow" "$view" p.pb.gz >view.txt 2>notes.txt
+        if ! grep -q "prog@0x$outer\b" view.txt || grep -q 'prog+0x\|\[prog\]' view.txt; then
+            echo "$name: mallow $view: not one name prog@0x$outer: $(grep prog view.txt)"
+            failures=$((failures + 1))
+        fi
+    done
+    "$build/bin/mallow" proto -o written.pb.gz p.pb.gz
+    "$build/bin/mallow" raw written.pb.gz >view.txt 2>notes.txt
+    if grep -q 'prog@0x' view.txt; then
+        echo "$name: a profile has names of ranges"
+        failures=$((failures + 1))
+    fi
     # Nobody was asked, and no HTTP client loaded for that.
     rm -rf cache
     LD_DEBUG=files LD_DEBUG_OUTPUT=$work/loaded "$build/bin/mallow" report p.pb.gz >report.txt \

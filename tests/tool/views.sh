@@ -358,7 +358,7 @@ if command -v dot >/dev/null; then
     in_chromium graph.svg pan.js
     # PostScript has Latin 1 alone: dots in long names are three.
     string='std::basic_string<char, std::char_traits<char>, std::allocator<char> >'
-    printf '%s\n' "main;std::map<$string, int>::find 5" >long.folded
+    printf '%s\n' "main;shop::map<$string, int>::find 5" >long.folded
     try 0 "$mallow" graph long.folded -o graph.ps
     [ ! -s err ] || fail "graphviz complains of graph.ps"
     grep -qa '(std::map<...>::find)' graph.ps || fail "graph.ps has no dots"

@@ -241,7 +241,7 @@ static void set_unanswered(const maker_t *m) {
 void mw_facts_make(mw_facts_t *facts, mw_profile_t *p, mw_fact_callee_t *callee, void *context) {
 	maker_t m = {.facts = facts,
 		     .profile = p,
-		     .wrappers = mw_wrappers_new(p),
+		     .wrappers = mw_wrappers_new(p, MW_WRAPPERS_ALL),
 		     .growers = mw_growers_new(),
 		     .callee = callee,
 		     .context = context};

@@ -64,10 +64,11 @@ typedef struct mw_option_values {
 		total_delay, trim, version, wall, wrappers;
 	mw_text_value_t add_comment, alive_at, as, base_url, binary_path, cgroup, color, completion,
 		event, exclude, focus, format, hide, http, ignore, label, listen, made_between,
-		max_alloc_growth, max_growth, max_live, max_peak_growth, max_peak, name, output,
-		password_file, prune_from, retain, sample_index, sample_type, show, show_from,
-		since, source_path, symbolize, syntax, sysroot, tagfocus, taghide, tagignore,
-		tagleaf, tagroot, tagshow, thread, tls_ca, tls_cert, tls_key, trim_path, unit;
+		max_alloc_growth, max_growth, max_live, max_peak_growth, max_peak, name, names,
+		output, password_file, prune_from, retain, sample_index, sample_type, show,
+		show_from, since, source_path, symbolize, syntax, sysroot, tagfocus, taghide,
+		tagignore, tagleaf, tagroot, tagshow, thread, tls_ca, tls_cert, tls_key, trim_path,
+		unit;
 	mw_list_value_t base, baseline, diff_base, suppress;
 	mw_number_value_t count, cpu_rate, keep, maxdegree, memory, nodecount, rate, seconds, top;
 	mw_seconds_value_t every, for_time, growth, limit, older, timeout, wait, watch;

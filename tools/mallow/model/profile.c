@@ -334,6 +334,21 @@ static int compare_starts(const void *a, const void *b, void *context) {
 	return x < y ? -1 : x > y;
 }
 
+void mw_profile_name_ranges(mw_profile_t *p) {
+	for (uint32_t i = 1; i < p->location_count; i++) {
+		const mw_line_t line = {.function = p->locations[i].range_function};
+		if (p->locations[i].line_count == 0 && line.function != 0)
+			mw_profile_set_lines(p, i, &line, 1);
+	}
+}
+
+bool mw_function_is_range(const mw_profile_t *p, uint32_t function) {
+	const mw_function_t *f = &p->functions[function];
+	const char *at = strrchr(mw_profile_string(p, f->name), '@');
+	return f->system_name == 0 && at != NULL && strncmp(at, "@0x", 3) == 0 &&
+	       at[3 + strspn(at + 3, "0123456789abcdef")] == '\0';
+}
+
 uint32_t mw_profile_find_mapping(mw_profile_t *p, uint64_t address) {
 	struct mw_profile_index *index = p->index;
 	size_t count = p->mapping_count - 1;

@@ -70,6 +70,10 @@ typedef struct mw_location {
 	/* Number of lines; 0 = no symbols.  The first line is the innermost inlined function. */
 	uint32_t line_count;
 	size_t line_first; /* index of the first line in profile->lines */
+	/* Function of a location without symbols: named after its file and the start of its unwind
+	 * range, "cc1plus@0xcb5000"; 0 = not known.  No line refers to it until
+	 * mw_profile_name_ranges(). */
+	uint32_t range_function;
 } mw_location_t;
 
 typedef struct mw_label {
@@ -287,6 +291,12 @@ uint32_t mw_profile_append_location(mw_profile_t *profile, uint32_t mapping, uin
 /* Replaces the lines of a location. lines[0] is the innermost inlined function. */
 void mw_profile_set_lines(mw_profile_t *profile, uint32_t location, const mw_line_t *lines,
 			  size_t count);
+/* Gives locations without symbols the names of their ranges, for people: code of one function then
+ * has one name.  Profiles that are written keep such locations without a name, so that readers can
+ * look it up. */
+void mw_profile_name_ranges(mw_profile_t *profile);
+/* True if the function is a range without a name. */
+bool mw_function_is_range(const mw_profile_t *profile, uint32_t function);
 /* Returns the number of the mapping that holds `address`, or 0. */
 uint32_t mw_profile_find_mapping(mw_profile_t *profile, uint64_t address);
 

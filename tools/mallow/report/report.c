@@ -24,6 +24,8 @@
 #define RANGE_WIDTH 22
 /* Fewest columns of a name, however narrow the terminal is. */
 #define NAME_WIDTH_MIN 16
+/* Longest name that is printed: compilers make names of up to about ten thousand bytes. */
+#define NAME_BYTES_MAX 16384
 /* Fewest columns of a name on a terminal with room for one number. */
 #define NARROW_NAME_WIDTH 8
 /* Columns of the command line in the header, enough to tell processes apart. */
@@ -371,7 +373,7 @@ static size_t numbers_width(const printer_t *r) {
 }
 
 static void print_row_name(const printer_t *r, const mw_row_t *row) {
-	char place[4200], name[4200];
+	char place[4200], name[NAME_BYTES_MAX];
 	mw_row_place(r->profile, row, r->options->by_line, r->options->columns > 0, place,
 		     sizeof(place));
 	if (r->options->columns > 0) {
@@ -390,7 +392,7 @@ static void print_row_name(const printer_t *r, const mw_row_t *row) {
 									: NAME_WIDTH_MIN,
 				    name, sizeof(name));
 	} else {
-		snprintf(name, sizeof(name), "%s", row->name);
+		mw_short_name(row->name, name, sizeof(name));
 	}
 	mw_text_print(r->out, name);
 	if (place[0] != '\0') {

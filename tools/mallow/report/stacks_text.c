@@ -138,8 +138,9 @@ static void print_frame(FILE *out, const mw_profile_t *p, uint32_t location, boo
 		mw_row_t row = {.file = f->file, .line = line->line};
 		mw_row_place(p, &row, by_line, columns > 0, place, sizeof(place));
 		size_t room = columns > 60 ? (size_t)columns - 40 : 0;
-		snprintf(name, sizeof(name), "%s", mw_profile_string(p, f->name));
-		if (room != 0)
+		if (room == 0)
+			mw_short_name(mw_profile_string(p, f->name), name, sizeof(name));
+		else
 			mw_fit_name(mw_profile_string(p, f->name), room, name, sizeof(name));
 		fputs("      ", out);
 		mw_text_print(out, name);

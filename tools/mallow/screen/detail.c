@@ -71,6 +71,7 @@ void mw_detail_open(mw_detail_t *d, const mw_watch_t *watch, const char *text) {
 		return;
 	mw_profile_t *stack = copy_stack(p, &p->samples[sample]);
 	mw_symbolize(stack, &watch->symbols);
+	mw_profile_name_ranges(stack);
 	for (uint32_t i = 0; i < stack->samples[0].depth; i++)
 		add_frame(d, stack, stack->frames[stack->samples[0].frame_first + i]);
 	mw_profile_free(stack);

@@ -37,7 +37,7 @@ static bool address_equal(const void *context, uint32_t entry, const void *key) 
 mw_names_t *mw_names_new(void) {
 	mw_names_t *names = mw_xcalloc(1, sizeof(*names));
 	names->profile = mw_profile_new();
-	names->wrappers = mw_wrappers_new(names->profile);
+	names->wrappers = mw_wrappers_new(names->profile, MW_WRAPPERS_ALL);
 	return names;
 }
 
@@ -196,6 +196,7 @@ void mw_names_add(mw_names_t *names, const mw_profile_t *profile,
 			copy_location(unknown, profile, &profile->locations[i]);
 	if (unknown->location_count > 1)
 		mw_symbolize(unknown, options);
+	mw_profile_name_ranges(unknown);
 	for (size_t i = 1; i < unknown->location_count; i++)
 		if (find(names, unknown->locations[i].address) == 0)
 			keep(names, unknown, (uint32_t)i);

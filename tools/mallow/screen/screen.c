@@ -194,7 +194,7 @@ static void draw_help(const screen_t *s) {
 		"s      sort by live bytes, by growth, or by bytes allocated a second; by time,",
 		"       by time since the mark, or by the time of the last seconds",
 		"f      fold by stack, function, function and callees, module",
-		"w      allocation wrappers (malloc's callers such as xmalloc): hidden, or shown",
+		"w      wrappers (callers of malloc such as xmalloc, std::): hidden, or shown",
 		"/      show only stacks that match, as --focus does; Escape: all",
 		"m      mark: GROWTH counts from now",
 		"space  pause",

@@ -39,8 +39,10 @@ static size_t weight_type(const mw_profile_t *p) {
 	return (size_t)allocated;
 }
 
+/* True if the inner half of the stack, which says who allocates, has a nameless function of the
+ * file.  One outer function without a name is missed by nobody. */
 static bool has_nameless(const mw_profile_t *p, const mw_sample_t *s, uint32_t mapping) {
-	for (uint32_t i = 0; i < s->depth; i++) {
+	for (uint32_t i = 0; i < s->depth - s->depth / 2; i++) {
 		const mw_location_t *l = &p->locations[p->frames[s->frame_first + i]];
 		if (l->mapping == mapping && l->line_count == 0)
 			return true;
@@ -80,7 +82,9 @@ static nameless_t *collect(const mw_profile_t *p, const mw_symbol_job_t *jobs, s
 		if (file.share < SHARE_MIN)
 			continue;
 		count_places(p, jobs[i].mapping, &file);
-		files[(*count)++] = file;
+		/* A library that has most of its names lacks only functions of its own. */
+		if (file.nameless >= file.places - file.nameless)
+			files[(*count)++] = file;
 	}
 	if (*count > 1)
 		qsort(files, *count, sizeof(nameless_t), compare_most_first);

@@ -20,6 +20,7 @@
 #include "live/process/process.h"
 #include "live/process/resident_memory.h"
 #include "model/memory.h"
+#include "report/text/names.h"
 #include "report/text/resident.h"
 #include "symbol/cache/cache_folder.h"
 #include "symbol/elf/demangle.h"
@@ -68,7 +69,13 @@ int mw_on_target(const char *text, mw_target_work_t *work, const void *context) 
 /* Options for symbols, which hold for the whole run. */
 static mw_symbolize_options_t places;
 static bool wants_local = true, wants_remote = true, wants_all_anew, wants_linker_names,
-	    wants_signatures;
+	    wants_signatures, wants_bare_names;
+
+static bool names_ranges;
+
+void mw_load_name_ranges(void) {
+	names_ranges = true;
+}
 
 void mw_load_take_options(const mw_arguments_t *arguments) {
 	const mw_text_value_t *how = &arguments->options.symbolize;
@@ -81,6 +88,10 @@ void mw_load_take_options(const mw_arguments_t *arguments) {
 	wants_all_anew = mw_value_has_word(how, "force");
 	wants_linker_names = mw_value_has_word(how, "demangle=none");
 	wants_signatures = mw_value_has_word(how, "demangle=full");
+	wants_bare_names = mw_value_has_word(how, "demangle=default");
+	const char *names = arguments->options.names.text;
+	bool is_old = arguments->is_pprof || arguments->is_jeprof || arguments->is_shell;
+	mw_names_keep_whole(is_old || (names != NULL && strcmp(names, "full") == 0));
 	places.sysroot = arguments->options.sysroot.text;
 	if (arguments->options.memory.given)
 		mw_limit_set(arguments->options.memory.number);
@@ -163,6 +174,17 @@ static void take_signatures(mw_profile_t *p) {
 	}
 }
 
+static void take_bare_names(mw_profile_t *p) {
+	for (size_t i = 1; i < p->function_count; i++) {
+		const char *name = mw_profile_string(p, p->functions[i].name);
+		size_t size = strlen(name) + 1;
+		char *bare = mw_xcalloc(size, 1);
+		mw_bare_name(name, bare, size);
+		p->functions[i].name = mw_profile_intern(p, bare);
+		free(bare);
+	}
+}
+
 void mw_load_names(const mw_target_t *target, const char *program, mw_load_symbols_t symbols,
 		   mw_profile_t *p) {
 	bool notes = symbols == MW_LOAD_SYMBOLS_NOTES;
@@ -188,6 +210,10 @@ void mw_load_names(const mw_target_t *target, const char *program, mw_load_symbo
 		take_linker_names(p);
 	else if (wants_signatures)
 		take_signatures(p);
+	else if (wants_bare_names)
+		take_bare_names(p);
+	if (names_ranges)
+		mw_profile_name_ranges(p);
 }
 
 static int read_fetched(const mw_target_t *target, mw_profile_t **out, mw_error_t *error) {

@@ -107,6 +107,10 @@ void mw_load_set_window(int64_t from_ns, int64_t until_ns);
  * they were allocated (MW_LABEL_MADE). */
 void mw_load_keep_times(void);
 
+/* For the rest of this run, names code that has no symbols by its ranges
+ * (mw_profile_name_ranges()). */
+void mw_load_name_ranges(void);
+
 /* For the rest of this run, loads the CPU time of live processes and state files, not their heap.
  * Other profiles are loaded if they hold CPU time. */
 void mw_load_choose_cpu(void);

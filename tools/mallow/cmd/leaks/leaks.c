@@ -13,12 +13,14 @@
 #include "cmd/input/load.h"
 #include "cmd/leaks/leaks_command.h"
 #include "cmd/leaks/leaks_growth.h"
+#include "cmd/leaks/leaks_holders.h"
 #include "cmd/leaks/leaks_text.h"
 #include "cmd/profile/view.h"
 #include "cmd/profile/view_options.h"
 #include "cmd/profile/view_request.h"
 #include "live/control.h"
 #include "model/monotonic.h"
+#include "view/select/wrappers.h"
 
 #define DEFAULT_STACKS 10
 
@@ -54,9 +56,15 @@ static bool prints_itself(const leaks_job_t *job, mw_profile_t *profile, int *re
 		*result = mw_view_show(job->arguments, profile, profile->sample_count, error);
 		return false;
 	}
+	mw_profile_name_ranges(profile);
 	mw_view_options_selection(job->arguments, &selection);
 	*result = mw_selection_apply(profile, &selection, error);
 	return *result == 0;
+}
+
+/* JSON has whole stacks. */
+static bool cuts_wrappers(const leaks_job_t *job) {
+	return !job->is_json && !job->arguments->options.wrappers.given;
 }
 
 static int show(const leaks_job_t *job, const mw_target_t *target, mw_snapshot_t *last,
@@ -77,9 +85,12 @@ static int show(const leaks_job_t *job, const mw_target_t *target, mw_snapshot_t
 	};
 	bool is_found = mw_leaks_are_found(&report);
 	int result;
-	if (prints_itself(job, profile, &result, error))
+	if (prints_itself(job, profile, &result, error)) {
+		if (cuts_wrappers(job))
+			mw_wrappers_cut(profile, MW_WRAPPERS_ALL, NULL);
 		result = job->is_json ? mw_leaks_print_json(&report, error)
 				      : mw_leaks_print_text(stdout, &report, error);
+	}
 	mw_profile_free(profile);
 	return result == 0 && is_found ? MW_EXIT_FINDING : result;
 }
@@ -100,9 +111,12 @@ static int show_growth(const leaks_job_t *job, const mw_target_t *target, const 
 		.missing = its->held_found > stored ? its->held_found - stored : 0,
 	};
 	int result;
-	if (prints_itself(job, profile, &result, error))
+	if (prints_itself(job, profile, &result, error)) {
+		if (cuts_wrappers(job))
+			mw_holders_cut_wrappers(profile);
 		result = job->is_json ? mw_growth_print_json(&report, error)
 				      : mw_growth_print_text(&report, error);
+	}
 	mw_profile_free(profile);
 	return result;
 }

@@ -9,6 +9,7 @@
 #include "cmd/leaks/leaks_text.h"
 #include "model/memory.h"
 #include "symbol/symbolize.h"
+#include "view/select/wrappers.h"
 
 #define NAME_BYTES 512
 
@@ -39,10 +40,27 @@ static bool has_through(const mw_profile_t *p, size_t sample) {
 	return label != NULL && label->number > 0 && p->samples[sample].depth > 2;
 }
 
+/* Returns the number of outermost frames that say who holds the block. */
+static uint32_t holding_frames(const mw_profile_t *p, size_t sample) {
+	return p->samples[sample].depth > 0 ? 1 + has_through(p, sample) : 0;
+}
+
 mw_sample_t mw_holders_allocation(const mw_holders_t *h, size_t sample) {
 	mw_sample_t stack = h->profile->samples[sample];
-	stack.depth -= 1 + has_through(h->profile, sample);
+	stack.depth -= holding_frames(h->profile, sample);
 	return stack;
+}
+
+void mw_holders_cut_wrappers(mw_profile_t *p) {
+	uint32_t *holding = mw_xcalloc(p->sample_count + 1, sizeof(*holding));
+	for (size_t i = 0; i < p->sample_count; i++) {
+		holding[i] = holding_frames(p, i);
+		p->samples[i].depth -= holding[i];
+	}
+	mw_wrappers_cut(p, MW_WRAPPERS_ALL, NULL);
+	for (size_t i = 0; i < p->sample_count; i++)
+		p->samples[i].depth += holding[i];
+	free(holding);
 }
 
 static uint32_t frame_from_end(const mw_profile_t *p, size_t sample, size_t from_end) {

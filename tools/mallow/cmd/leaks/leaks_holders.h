@@ -27,6 +27,10 @@ typedef struct mw_held_groups {
 
 typedef struct mw_holders mw_holders_t;
 
+/* Removes wrappers from the stacks that allocated the blocks, as mw_wrappers_cut() does.  `profile`
+ * is mw_profile_of_held(), with names. */
+void mw_holders_cut_wrappers(mw_profile_t *profile);
+
 /* `profile` is mw_profile_of_held(), with names, and must outlive the holders. */
 mw_holders_t *mw_holders_new(const mw_profile_t *profile);
 void mw_holders_free(mw_holders_t *holders);

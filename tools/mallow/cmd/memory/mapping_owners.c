@@ -9,15 +9,18 @@
 #include "cli/print.h"
 #include "cmd/input/load.h"
 #include "model/text.h"
+#include "report/text/names.h"
 #include "report/text/units.h"
 
 /* Callers that a line names behind the function that mapped. */
 #define CALLERS_MAX 3u
+#define NAME_COLUMNS 40
 
 static mw_profile_t *named_profile(const mw_snapshot_t *snapshot, const mw_memory_t *memory,
 				   int pid) {
 	mw_profile_t *p = mw_profile_of_stacks(snapshot, memory->owners, memory->owner_count);
 	mw_load_symbols(p, pid > 0 ? (uint32_t)pid : 0, false);
+	mw_profile_name_ranges(p);
 	return p;
 }
 
@@ -45,14 +48,16 @@ static void print_place(const mw_profile_t *p, uint32_t location) {
 }
 
 static void print_stack(const mw_profile_t *p, const mw_sample_t *sample) {
-	char buffer[512];
+	char buffer[512], name[512];
 	unsigned shown = 0;
 	for (uint32_t i = 0; i < sample->depth && shown <= CALLERS_MAX; i++) {
 		uint32_t location = p->frames[sample->frame_first + i];
 		uint32_t count = mw_location_frames(&p->locations[location]);
 		for (uint32_t k = 0; k < count && shown <= CALLERS_MAX; k++, shown++) {
 			fputs(shown > 0 ? " < " : "", stdout);
-			mw_text_print(stdout, frame_name(p, location, k, buffer, sizeof(buffer)));
+			mw_fit_name(frame_name(p, location, k, buffer, sizeof(buffer)),
+				    NAME_COLUMNS, name, sizeof(name));
+			mw_text_print(stdout, name);
 			if (shown == 0)
 				print_place(p, location);
 		}

@@ -218,12 +218,27 @@ static int64_t whole_of(const request_t *r, const mw_profile_t *p, size_t type, 
 	return total != 0 ? total : total_of(r, p, type, 0);
 }
 
-/* True if wrappers are removed from stacks.  Listings of chosen functions, and formats for other
- * tools, have whole stacks, and so have the command lines of pprof and jeprof. */
+/* True if wrappers are removed from stacks.  Formats for other tools have whole stacks, and so have
+ * the command lines of pprof and jeprof. */
 static bool cuts_wrappers(const request_t *r) {
 	bool is_old = r->arguments->is_pprof || r->arguments->is_jeprof || r->arguments->is_shell;
 	return !is_old && !r->arguments->options.wrappers.given &&
-	       !mw_picture_is_profile(r->picture) && mw_view_request_has(r, MW_VIEW_FUNCTIONS);
+	       !mw_picture_is_profile(r->picture) &&
+	       mw_view_request_has(r, MW_VIEW_FUNCTIONS | MW_VIEW_LISTING);
+}
+
+/* A flame graph shows functions of libraries as callees of the program's.  A listing of chosen
+ * functions shows what these call, whatever they are. */
+static int cut_wrappers(const request_t *r, mw_profile_t *p, mw_error_t *error) {
+	bool is_flame = mw_view_request_has(r, MW_VIEW_BOTH_KINDS);
+	mw_pattern_t *kept = NULL;
+	const char *pattern = mw_view_request_pattern(r->arguments);
+	if (mw_view_request_has(r, MW_VIEW_LISTING) &&
+	    mw_pattern_make(r->view->name, pattern, &kept, error) != 0)
+		return -1;
+	mw_wrappers_cut(p, is_flame ? MW_WRAPPERS_OF_MALLOC : MW_WRAPPERS_ALL, kept);
+	mw_pattern_free(kept);
+	return 0;
 }
 
 /* Totals are computed before the selection, so that percentages refer to the whole profile,
@@ -252,9 +267,7 @@ static int select_and_sum(const request_t *r, mw_profile_t *p, size_t base_first
 		return -1;
 	if (r->arguments->options.relative_percentages.given)
 		v->total = whole_of(r, p, v->type, base_first);
-	if (cuts_wrappers(r))
-		mw_wrappers_cut(p);
-	return 0;
+	return cuts_wrappers(r) ? cut_wrappers(r, p, error) : 0;
 }
 
 static int print_text(const request_t *r, const mw_view_t *v, mw_error_t *error) {
@@ -292,6 +305,14 @@ static int write_as_profile(const request_t *r, const mw_view_t *v, mw_error_t *
 	return result;
 }
 
+/* True if code without symbols gets the names of its ranges.  pprof, jeprof and readers of profiles
+ * have ways of their own to show it. */
+static bool names_ranges(const request_t *r) {
+	bool is_old = r->arguments->is_pprof || r->arguments->is_jeprof || r->arguments->is_shell;
+	return !is_old && !mw_picture_is_profile(r->picture) &&
+	       !mw_view_request_has(r, MW_VIEW_PROFILE | MW_VIEW_RAW);
+}
+
 int mw_view_inputs(const mw_arguments_t *arguments, mw_inputs_t *inputs, mw_error_t *error) {
 	request_t r;
 	mw_view_request_make(arguments, &r);
@@ -299,6 +320,8 @@ int mw_view_inputs(const mw_arguments_t *arguments, mw_inputs_t *inputs, mw_erro
 	mw_load_take_fetch_options(arguments);
 	if (r.arguments->options.births.given)
 		mw_load_keep_times();
+	if (names_ranges(&r))
+		mw_load_name_ranges();
 	if (r.arguments->options.cpu.given)
 		mw_load_choose_cpu();
 	else if (mw_view_request_has(&r, MW_VIEW_BOTH_KINDS) && !mw_view_request_is_json(&r))
@@ -395,6 +418,8 @@ static int prepare(const request_t *r, mw_profile_t *profile, size_t base_first,
 		.json = mw_view_request_is_json(r),
 		.svg = mw_picture_is_svg(r->picture),
 	};
+	if (names_ranges(r))
+		mw_profile_name_ranges(profile);
 	if (mw_view_request_check(r, error) != 0 ||
 	    select_and_sum(r, profile, base_first, v, error) != 0)
 		return -1;

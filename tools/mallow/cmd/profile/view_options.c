@@ -118,8 +118,15 @@ const mw_option_t mw_view_options[] = {
 	SWITCH(noinlines, "noinlines",
 	       "count an inlined function as the function that it was inlined into"),
 	SWITCH(wrappers, "wrappers",
-	       "show allocation wrappers (xmalloc, operator new, zmalloc, ...) as functions of "
-	       "their own; by default their allocations count for their callers"),
+	       "show allocation wrappers (xmalloc, operator new, zmalloc, ...) and, below the "
+	       "program's own code, functions of language libraries (std::, boost's containers, "
+	       "libc) as functions of their own; by default their allocations count for their "
+	       "callers"),
+	{"names", 0, MW_BOUND(CHOICE, names), "HOW", "short|full",
+	 "names of functions in texts. short (default): on a terminal as wide as there is room "
+	 "for, "
+	 "elsewhere without template arguments if a name has more than 80 characters; full: whole. "
+	 "JSON and files for other tools have whole names"},
 	VIEW_SWITCH(relative_percentages, "relative-percentages",
 		    "percentages of the selected stacks, not of the whole profile"),
 	VIEW_SWITCH(call_tree, "call-tree", "graph: one node for each path to a function"),

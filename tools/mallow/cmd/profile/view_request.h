@@ -24,6 +24,7 @@ enum {
 	MW_VIEW_PROFILE = 1 << 10,   /* writes a profile; has no function */
 	MW_VIEW_SUMMED = 1 << 11,    /* the profile is that of the table of functions */
 	MW_VIEW_RAW = 1 << 12,       /* jeprof's output of the name is a profile with names */
+	MW_VIEW_LISTING = 1 << 13,   /* of source lines: wrappers count for the lines that call */
 };
 
 /* A row of views.def. */

@@ -38,7 +38,7 @@ static int print_profile(const mw_arguments_t *arguments, const mw_report_option
 	if (arguments->options.json.given)
 		return mw_report_json(profile, &options, error);
 	if (!options.stacks && !arguments->options.wrappers.given)
-		mw_wrappers_cut(profile);
+		mw_wrappers_cut(profile, MW_WRAPPERS_ALL, NULL);
 	return mw_report_print(stdout, profile, &options, error);
 }
 

@@ -11,6 +11,8 @@
 #include "cmd/input/load.h"
 #include "cmd/leaks/leaks_text.h"
 #include "formats/write.h"
+#include "model/memory.h"
+#include "view/select/wrappers.h"
 
 #define STACKS_SHOWN 10
 
@@ -20,24 +22,24 @@ typedef struct run_leaks {
 	bool is_found, has_program;
 } run_leaks_t;
 
-/* Writes the profile to the file that the user named for the program, or into the directory. */
-static void write_profile(const run_leaks_t *r, const mw_target_t *target, bool is_program,
-			  const mw_profile_t *profile) {
+/* Writes the profile to the file that the user named for the program, or into the directory.
+ * Returns the file's name, or NULL; the caller frees it. */
+static char *write_profile(const run_leaks_t *r, const mw_target_t *target, bool is_program,
+			   const mw_profile_t *profile) {
 	const mw_children_t *children = r->children;
 	bool is_file = is_program && children->file != NULL;
 	mw_error_t error;
 	if (!is_file && (!children->every_process || profile->sample_count == 0))
-		return;
-	char *path = is_file ? NULL
+		return NULL;
+	char *path = is_file ? mw_xstrdup(children->file)
 			     : mw_profile_path(children->directory,
 					       mw_profile_string(profile, profile->origin.program),
 					       (unsigned)target->pid, mw_now_ns(), ".leaks.pb.gz");
-	const char *name = is_file ? children->file : path;
-	if (mw_write_profile(profile, name, mw_format_of_name(name), MW_GZIP_BY_NAME, &error) != 0)
-		mw_complain("%s", error.text);
-	else
-		mw_complain("profile of leaks written: %s", name);
+	if (mw_write_profile(profile, path, mw_format_of_name(path), MW_GZIP_BY_NAME, &error) == 0)
+		return path;
+	mw_complain("%s", error.text);
 	free(path);
+	return NULL;
 }
 
 static void see(void *context, const mw_target_t *target, bool is_program) {
@@ -65,9 +67,15 @@ static void see(void *context, const mw_target_t *target, bool is_program) {
 	};
 	bool is_found = mw_leaks_are_found(&report);
 	r->is_found |= is_found;
+	char *written = write_profile(r, target, is_program, profile);
+	/* The file has whole stacks, and no names of ranges. */
+	mw_profile_name_ranges(profile);
+	mw_wrappers_cut(profile, MW_WRAPPERS_ALL, NULL);
 	if ((is_found || is_program) && mw_leaks_print_text(stderr, &report, &error) != 0)
 		mw_complain("%s", error.text);
-	write_profile(r, target, is_program, profile);
+	if (written != NULL)
+		mw_complain("profile of leaks written: %s", written);
+	free(written);
 	mw_profile_free(profile);
 	mw_snapshot_free(snapshot);
 }

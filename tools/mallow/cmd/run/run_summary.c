@@ -275,6 +275,7 @@ static void print_cpu(const mw_run_summary_t *s) {
 }
 
 void mw_run_summary_print(const mw_run_summary_t *s) {
+	mw_profile_name_ranges(s->profile);
 	if (mw_profile_cpu_type(s->profile) >= 0) {
 		print_cpu(s);
 		return;
@@ -289,7 +290,7 @@ void mw_run_summary_print(const mw_run_summary_t *s) {
 	/* In place: a profile of every allocation has some 400,000 samples, and a copy of it takes
 	 * as long as the summary. */
 	mw_profile_forget_labels(s->profile);
-	mw_wrappers_cut(s->profile);
+	mw_wrappers_cut(s->profile, MW_WRAPPERS_ALL, NULL);
 	mw_profile_combine(s->profile);
 	if (live->peak_bytes > 0)
 		print_stacks(s->profile);

@@ -2,7 +2,6 @@
  * names.c -- shortens names to a width. */
 #include "report/text/names.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,8 +26,34 @@ static const char *skip_arguments(const char *text) {
 	return NULL;
 }
 
-/* Removes template arguments: "map<string, int>::find" becomes "map<...>::find", with one
- * character for the dots. operator< and Rust's leading <T as Trait> stay. */
+/* Returns the name of a lambda among template arguments, "main::{lambda()#1}", and its length in
+ * *length; NULL = there is none. */
+static const char *lambda_among(const char *arguments, const char *end, size_t *length) {
+	static const char word[] = "{lambda";
+	const char *at = memmem(arguments, (size_t)(end - arguments), word, strlen(word));
+	const char *stop = at != NULL ? memchr(at, '}', (size_t)(end - at)) : NULL;
+	if (stop == NULL)
+		return NULL;
+	int depth = 0;
+	for (; at > arguments && (depth > 0 || strchr("<, ", at[-1]) == NULL); at--)
+		depth += (at[-1] == ')') - (at[-1] == '(');
+	*length = (size_t)(stop + 1 - at);
+	return at;
+}
+
+/* Writes "<...>" for template arguments, with one character for the dots.  A lambda says whose
+ * code the function holds: its name stays.  Returns the bytes written. */
+static size_t write_dots(const char *arguments, const char *end, char *buffer, size_t size) {
+	size_t length;
+	const char *lambda = lambda_among(arguments, end, &length);
+	if (lambda != NULL && length + sizeof("<" ELLIPSIS ELLIPSIS ">") <= size)
+		return (size_t)snprintf(buffer, size, "<" ELLIPSIS "%.*s" ELLIPSIS ">", (int)length,
+					lambda);
+	return (size_t)snprintf(buffer, size, "<" ELLIPSIS ">");
+}
+
+/* Removes template arguments: "map<string, int>::find" becomes "map<...>::find". operator< and
+ * Rust's leading <T as Trait> stay. */
 static void drop_arguments(const char *name, char *buffer, size_t size) {
 	static const char operator_word[] = "operator";
 	size_t used = 0;
@@ -40,8 +65,7 @@ static void drop_arguments(const char *name, char *buffer, size_t size) {
 		const char *end =
 			*at == '<' && at > name && !is_operator ? skip_arguments(at) : NULL;
 		if (end != NULL) {
-			memcpy(buffer + used, "<" ELLIPSIS ">", strlen("<" ELLIPSIS ">"));
-			used += strlen("<" ELLIPSIS ">");
+			used += write_dots(at, end, buffer + used, size - used);
 			at = end;
 			continue;
 		}
@@ -53,6 +77,72 @@ static void drop_arguments(const char *name, char *buffer, size_t size) {
 	buffer[used] = '\0';
 }
 
+/* Returns the end of the parameters that begin at text[0] == '(', or NULL. */
+static const char *skip_parameters(const char *text) {
+	int depth = 0;
+	for (; *text != '\0'; text++) {
+		if (*text == '(')
+			depth++;
+		else if (*text == ')' && --depth == 0)
+			return text + 1;
+	}
+	return NULL;
+}
+
+/* Returns the length of the operator's name at `text`, which follows the word "operator": 2 of
+ * "<<(std::ostream&)". 0 = a conversion, such as " bool". */
+static size_t operator_length(const char *text) {
+	static const char *const symbols[] = {
+		"()", "[]", "<=>", "<<=", ">>=", "->*", "<<", ">>", "<=", ">=", "->", "==", "!=",
+		"&&", "||", "++",  "--",  "+=",  "-=",  "*=", "/=", "%=", "&=", "|=", "^=", "<",
+		">",  "+",  "-",   "*",   "/",   "%",   "&",  "|",  "^",  "~",  "!",  "=",  ",",
+	};
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++)
+		if (strncmp(text, symbols[i], strlen(symbols[i])) == 0)
+			return strlen(symbols[i]);
+	return 0;
+}
+
+/* Returns the end of what stays whole at this place of a name: an operator's name, or "(anonymous
+ * namespace)"; `at` if nothing does. */
+static const char *end_of_whole(const char *name, const char *at) {
+	static const char operator_word[] = "operator", anonymous[] = "(anonymous namespace)";
+	size_t length = strlen(operator_word);
+	bool is_word = at == name || at[-1] == ':' || at[-1] == ' ';
+	if (is_word && strncmp(at, operator_word, length) == 0)
+		return at + length + operator_length(at + length);
+	return strncmp(at, anonymous, strlen(anonymous)) == 0 ? at + strlen(anonymous) : at;
+}
+
+void mw_bare_name(const char *name, char *buffer, size_t size) {
+	size_t used = 0;
+	const char *at = name;
+	while (*at != '\0' && used + 1 < size && strncmp(at, " [clone ", 8) != 0) {
+		const char *whole = end_of_whole(name, at);
+		const char *end = *at == '<' && at > name ? skip_arguments(at)
+				  : *at == '('            ? skip_parameters(at)
+							  : NULL;
+		if (whole > at) {
+			size_t length = (size_t)(whole - at);
+			length = length < size - 1 - used ? length : size - 1 - used;
+			memcpy(buffer + used, at, length);
+			used += length;
+			at = whole;
+		} else if (end != NULL) {
+			/* What follows parameters, such as " const", belongs to them. */
+			if (*at == '(' && *end != ':')
+				break;
+			at = end;
+		} else {
+			buffer[used++] = *at++;
+		}
+	}
+	/* libiberty separates operator< and its arguments by a space. */
+	while (used > 0 && buffer[used - 1] == ' ')
+		used--;
+	buffer[used] = '\0';
+}
+
 size_t mw_text_prefix(const char *text, size_t width) {
 	size_t i = 0;
 	for (; text[i] != '\0'; i++)
@@ -61,9 +151,26 @@ size_t mw_text_prefix(const char *text, size_t width) {
 	return i;
 }
 
+/* Columns up to which a name is whole in a text that has no width: what a terminal of 120 columns
+ * has room for. */
+#define SHORT_COLUMNS 80
+
+static bool keeps_whole;
+
+void mw_names_keep_whole(bool whole) {
+	keeps_whole = whole;
+}
+
+void mw_short_name(const char *name, char *buffer, size_t size) {
+	if (keeps_whole || mw_text_width(name) <= SHORT_COLUMNS)
+		snprintf(buffer, size, "%s", name);
+	else
+		drop_arguments(name, buffer, size);
+}
+
 void mw_fit_name(const char *name, size_t width, char *buffer, size_t size) {
 	snprintf(buffer, size, "%s", name);
-	if (mw_text_width(buffer) <= width)
+	if (keeps_whole || mw_text_width(buffer) <= width)
 		return;
 	char shorter[4096];
 	drop_arguments(name, shorter, sizeof(shorter));

@@ -13,8 +13,8 @@
 #include "symbol/elf/elf_object.h"
 
 /* Names the command's version that wrote the file.  Another version may name functions
- * differently. */
-#define VERSION_COMMENT "symbols kept by mallow " MALLOW_VERSION
+ * differently.  The last number is raised when names change within a version. */
+#define VERSION_COMMENT "symbols kept by mallow " MALLOW_VERSION " 2"
 #define THE_MAPPING 1u
 
 struct mw_symbol_cache {
@@ -153,6 +153,8 @@ void mw_symbol_cache_add(mw_symbol_cache_t *cache, uint64_t address, const mw_pr
 		const mw_line_t *line = &from->lines[l->line_first + i];
 		lines[i] = (mw_line_t){take_function(cache, from, line->function), line->line};
 	}
+	if (count == 0 && l->range_function != 0)
+		lines[count++] = (mw_line_t){take_function(cache, from, l->range_function), 0};
 	uint32_t taken = mw_profile_append_location(cache->profile, THE_MAPPING, address, false);
 	mw_profile_set_lines(cache->profile, taken, lines, count);
 	index_address(cache, taken);

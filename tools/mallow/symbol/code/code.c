@@ -256,6 +256,9 @@ size_t mw_code_places(mw_code_t *c, uint64_t address, mw_code_place_t places[MW_
 	mw_symbol_frame_t frames[MW_OBJECT_INLINE_MAX];
 	_Static_assert(MW_OBJECT_INLINE_MAX <= (int)MW_CODE_PLACES_MAX, "all fit");
 	size_t count = mw_object_lookup(c->object, address, frames);
+	/* A range has no name in the file, and no line. */
+	if (count == 1 && frames[0].is_range)
+		return 0;
 	for (size_t i = 0; i < count; i++)
 		places[i] = (mw_code_place_t){.name = demangle_once(c, frames[i].name),
 					      .file = frames[i].file,

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "model/memory.h"
+#include "model/table.h"
 #include "symbol/elf/dwarf_units.h"
 #include "symbol/elf/functions.h"
 #include "symbol/elf/mapped_pages.h"
@@ -21,6 +22,11 @@
 #include "symbol/files/debug_file.h"
 #include "symbol/files/debuginfod.h"
 #include "symbol/files/mapped_file.h"
+
+typedef struct range_name {
+	uint64_t start;
+	char *name;
+} range_name_t;
 
 struct mw_object {
 	Dwfl_Callbacks callbacks;
@@ -42,6 +48,12 @@ struct mw_object {
 	bool units_listed;
 	mw_symbols_t symbols;
 	mw_pages_t pages;
+	char *file_name; /* base name of the path that the profile recorded */
+	/* Names of functions without symbols, by the start of their range. range_names[0] is
+	 * unused. */
+	range_name_t *range_names;
+	size_t range_count, range_capacity;
+	mw_table_t range_table;
 };
 
 static void write_hex(const unsigned char *bytes, ssize_t length, char *hex, size_t size) {
@@ -241,6 +253,8 @@ mw_object_t *mw_object_open(const mw_profile_t *p, const mw_mapping_t *mapping,
 		return NULL;
 	mw_object_t *object = mw_xcalloc(1, sizeof(*object));
 	identify(&search, fd, object->identity);
+	const char *slash = strrchr(search.recorded, '/');
+	object->file_name = mw_xstrdup(slash != NULL ? slash + 1 : search.recorded);
 	/* A sysroot has debug files of its own. */
 	if (options->sysroot != NULL) {
 		object->sysroot = mw_xstrdup(options->sysroot);
@@ -296,6 +310,11 @@ void mw_object_close(mw_object_t *object) {
 		dwfl_end(object->dwfl);
 	free(object->debug_path);
 	free(object->sysroot);
+	for (size_t i = 1; i < object->range_count; i++)
+		free(object->range_names[i].name);
+	free(object->range_names);
+	mw_table_clear(&object->range_table);
+	free(object->file_name);
 	free(object);
 }
 
@@ -384,6 +403,37 @@ void mw_object_expect(mw_object_t *object, const uint64_t *addresses, size_t cou
 	mw_functions_want(&object->functions, object->expected, count);
 }
 
+static bool start_equal(const void *context, uint32_t entry, const void *key) {
+	return ((const range_name_t *)context)[entry].start == *(const uint64_t *)key;
+}
+
+/* Returns the name of the range that begins at `start`. */
+static const char *name_range(mw_object_t *object, uint64_t start) {
+	uint64_t hash = mw_table_hash(&start, sizeof(start));
+	uint32_t found =
+		mw_table_find(&object->range_table, hash, start_equal, object->range_names, &start);
+	if (found != 0)
+		return object->range_names[found].name;
+	char name[320];
+	snprintf(name, sizeof(name), "%.255s@0x%" PRIx64, object->file_name, start);
+	found = object->range_count == 0 ? 1 : (uint32_t)object->range_count;
+	object->range_names = mw_grow(object->range_names, &object->range_capacity,
+				      (size_t)found + 1, sizeof(range_name_t));
+	object->range_names[found] = (range_name_t){start, mw_xstrdup(name)};
+	object->range_count = (size_t)found + 1;
+	mw_table_add(&object->range_table, hash, found);
+	return object->range_names[found].name;
+}
+
+/* Fills in the frame of a function without a name. */
+static size_t look_up_range(mw_object_t *object, uint64_t address, mw_symbol_frame_t *frame) {
+	uint64_t start;
+	if (!mw_symbols_find_range(&object->symbols, object->module, address, &start))
+		return 0;
+	*frame = (mw_symbol_frame_t){.name = name_range(object, start), .is_range = true};
+	return 1;
+}
+
 size_t mw_object_lookup(mw_object_t *object, uint64_t address,
 			mw_symbol_frame_t frames[MW_OBJECT_INLINE_MAX]) {
 	Dwarf_Die *unit = find_unit(object, address);
@@ -401,7 +451,7 @@ size_t mw_object_lookup(mw_object_t *object, uint64_t address,
 	if (symbol == NULL)
 		symbol = mw_symbols_starting_at(&object->symbols, object->module, address + 1);
 	if (symbol == NULL)
-		return 0;
+		return look_up_range(object, address, &frames[0]);
 	frames[0] = (mw_symbol_frame_t){.name = symbol};
 	/* Assembly has lines, but no functions. */
 	if (unit != NULL)

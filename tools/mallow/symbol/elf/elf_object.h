@@ -24,6 +24,8 @@ typedef struct mw_symbol_frame {
 	const char *name; /* the linker's name if it is known, else the source's; never NULL */
 	const char *file; /* NULL = not known */
 	int64_t line;     /* 0 = not known */
+	/* The name is made of the file and the start of the unwind range: "cc1plus@0xcb5000". */
+	bool is_range;
 } mw_symbol_frame_t;
 
 /* Most functions inlined at one address.  No compiler inlines deeper. */
@@ -88,7 +90,8 @@ void mw_object_read_lines(mw_object_t *object, uint64_t address);
 void mw_object_expect(mw_object_t *object, const uint64_t *addresses, size_t count);
 
 /* Fills in the functions at an address of the ELF file, innermost first; returns their number, 0
- * = none.  The texts are valid until the object is closed. */
+ * = none.  Code without a name has one function if its unwind range is known.  The texts are valid
+ * until the object is closed. */
 size_t mw_object_lookup(mw_object_t *object, uint64_t address,
 			mw_symbol_frame_t frames[MW_OBJECT_INLINE_MAX]);
 

@@ -9,12 +9,19 @@
 #include <string.h>
 
 #include "model/memory.h"
+#include "symbol/elf/demangle.h"
 
 /* Most entries of one file's trees that are visited: ten times as many as the largest known
  * programs have.  A damaged tree may have loops. */
 #define ENTRIES_MAX ((uint64_t)1 << 28)
 /* Deepest nesting of namespaces, classes, blocks and inlined functions. */
 #define DEPTH_MAX 256
+/* Deepest nesting of namespaces, classes, functions and blocks in a name. */
+#define SCOPES_MAX 64
+/* Longest name that is made of those. */
+#define NAME_BYTES 2048
+/* Longest chain of references from an inlined copy to the entry that has the name. */
+#define REFERENCES_MAX 8
 
 typedef struct range {
 	Dwarf_Addr low, high;
@@ -233,16 +240,153 @@ static size_t follow_inlines(mw_functions_t *all, uint64_t address, Dwarf_Die *c
 	return count;
 }
 
-/* Returns the name of an entry, which may be "". */
-static const char *name_of(Dwarf_Die *die) {
+/* Returns the linkage name of an entry, or NULL. */
+static const char *linkage_name(Dwarf_Die *die) {
 	Dwarf_Attribute attribute;
-	const char *name = NULL;
 	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) != NULL ||
 	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute) != NULL)
-		name = dwarf_formstring(&attribute);
+		return dwarf_formstring(&attribute);
+	return NULL;
+}
+
+static bool place_equal(const void *context, uint32_t entry, const void *key) {
+	return ((const mw_scoped_name_t *)context)[entry].place == *(const void *const *)key;
+}
+
+/* Follows references to the entry that the enclosing entries hold: a class's declaration of its
+ * function, or the abstract function of an inlined copy. */
+static Dwarf_Die declaration_of(Dwarf_Die *function) {
+	Dwarf_Die at = *function, next;
+	Dwarf_Attribute attribute;
+	for (int i = 0; i < REFERENCES_MAX; i++) {
+		bool has_origin = dwarf_attr(&at, DW_AT_abstract_origin, &attribute) != NULL ||
+				  dwarf_attr(&at, DW_AT_specification, &attribute) != NULL;
+		if (!has_origin || dwarf_formref_die(&attribute, &next) == NULL)
+			break;
+		at = next;
+	}
+	return at;
+}
+
+static bool is_cplusplus(Dwarf_Die *unit) {
+	switch (dwarf_srclang(unit)) {
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Adds "::" and a name to a name of `*used` bytes.  What does not fit is left out. */
+static void append(char *name, size_t *used, const char *part) {
+	int length =
+		snprintf(name + *used, NAME_BYTES - *used, "%s%s", *used > 0 ? "::" : "", part);
+	if (length > 0)
+		*used = *used + (size_t)length < NAME_BYTES ? *used + (size_t)length
+							    : NAME_BYTES - 1;
+}
+
+/* Adds the name of an entry that encloses the function.  A linkage name is whole. */
+static void append_scope(char *name, size_t *used, Dwarf_Die *scope) {
+	int tag = dwarf_tag(scope);
+	const char *own = dwarf_diename(scope);
+	if (tag == DW_TAG_subprogram) {
+		const char *linkage = linkage_name(scope);
+		char *whole = linkage != NULL ? mw_demangle(linkage) : NULL;
+		if (whole != NULL)
+			*used = 0;
+		if (whole != NULL || own != NULL)
+			append(name, used, whole != NULL ? whole : own);
+		free(whole);
+	} else if (tag == DW_TAG_namespace) {
+		append(name, used, own != NULL ? own : "(anonymous namespace)");
+	} else if (tag == DW_TAG_class_type || tag == DW_TAG_structure_type ||
+		   tag == DW_TAG_union_type) {
+		bool is_lambda = own == NULL || *own == '<' || *own == '.';
+		append(name, used, is_lambda ? "{lambda}" : own);
+	}
+}
+
+/* Finds the entry at the level of `first` that is or encloses the one at `offset`: the last that
+ * begins at or before it. */
+static Dwarf_Die last_before(Dwarf_Die first, Dwarf_Off offset, uint64_t *walked) {
+	Dwarf_Die last = first, next;
+	while (dwarf_siblingof(&last, &next) == 0 && dwarf_dieoffset(&next) <= offset &&
+	       dwarf_dieoffset(&next) > dwarf_dieoffset(&last)) {
+		last = next;
+		(*walked)++;
+	}
+	return last;
+}
+
+/* Returns the name of the declaration with all that encloses it; NULL = nothing does. */
+static char *make_name(Dwarf_Die *declaration, const char *plain, uint64_t *walked) {
+	char name[NAME_BYTES] = "";
+	size_t used = 0;
+	Dwarf_Die unit, child;
+	Dwarf_Off offset = dwarf_dieoffset(declaration);
+	if (dwarf_diecu(declaration, &unit, NULL, NULL) == NULL || !is_cplusplus(&unit) ||
+	    dwarf_child(&unit, &child) != 0)
+		return NULL;
+	for (int depth = 0; depth < SCOPES_MAX; depth++) {
+		Dwarf_Die at = last_before(child, offset, walked);
+		if (dwarf_dieoffset(&at) == offset) {
+			if (used == 0)
+				return NULL;
+			append(name, &used, plain);
+			return mw_xstrdup(name);
+		}
+		append_scope(name, &used, &at);
+		if (dwarf_child(&at, &child) != 0)
+			return NULL;
+	}
+	return NULL;
+}
+
+/* gcc gives no linkage name to functions that other files cannot call: those in anonymous
+ * namespaces, lambdas, and instances of templates with such types as arguments.  Returns
+ * "shop::sort_all::{lambda}::operator()" for a function of C++ whose plain name is "operator()";
+ * the plain name if nothing encloses it. */
+static const char *scoped_name(mw_scoped_names_t *names, Dwarf_Die *function, const char *plain,
+			       uint64_t *walked) {
+	Dwarf_Die declaration = declaration_of(function);
+	const void *place = declaration.addr;
+	uint64_t hash = mw_table_hash(&place, sizeof(place));
+	uint32_t found = mw_table_find(&names->by_place, hash, place_equal, names->names, &place);
+	if (found == 0) {
+		found = names->count == 0 ? 1 : (uint32_t)names->count;
+		names->names = mw_grow(names->names, &names->capacity, (size_t)found + 1,
+				       sizeof(mw_scoped_name_t));
+		names->names[found] =
+			(mw_scoped_name_t){place, make_name(&declaration, plain, walked)};
+		names->count = (size_t)found + 1;
+		mw_table_add(&names->by_place, hash, found);
+	}
+	const char *name = names->names[found].name;
+	return name != NULL ? name : plain;
+}
+
+static void release_names(mw_scoped_names_t *names) {
+	for (size_t i = 1; i < names->count; i++)
+		free(names->names[i].name);
+	free(names->names);
+	mw_table_clear(&names->by_place);
+}
+
+/* Returns the name of an entry, which may be "". */
+static const char *name_of(mw_functions_t *all, Dwarf_Die *die) {
+	const char *name = linkage_name(die);
+	if (name != NULL)
+		return name;
+	name = dwarf_diename(die);
 	if (name == NULL)
-		name = dwarf_diename(die);
-	return name != NULL ? name : "";
+		return "";
+	return all->entries_walked > ENTRIES_MAX
+		       ? name
+		       : scoped_name(&all->scoped, die, name, &all->entries_walked);
 }
 
 /* Returns the file and line where an inlined function was called.  `skeleton` is the unit in the
@@ -321,13 +465,14 @@ size_t mw_functions_lookup(mw_functions_t *all, Dwarf_Die *unit_die, uint64_t ad
 	size_t used = 0;
 	for (size_t i = 0; i < count; i++) {
 		Dwarf_Die *die = &chain[count - 1 - i];
-		const char *name = name_of(die);
+		const char *name = name_of(all, die);
 		mw_name_kind_t kind = kind_of(all, name);
 		if (kind == MW_NAME_EMPTY)
 			name = "[no name]";
 		/* The outermost function always stays. */
 		if (used > 0 || i + 1 == count || kind != MW_NAME_ALLOCATOR)
-			frames[used++] = (mw_symbol_frame_t){name, file, line};
+			frames[used++] =
+				(mw_symbol_frame_t){.name = name, .file = file, .line = line};
 		call_place(unit_die, die, &file, &line);
 	}
 	return used;
@@ -343,5 +488,6 @@ void mw_functions_release(mw_functions_t *functions) {
 	for (size_t i = 0; i < functions->count; i++)
 		free(functions->units[i].ranges);
 	free(functions->units);
+	release_names(&functions->scoped);
 	mw_dwp_close(functions->package);
 }

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/table.h"
 #include "symbol/elf/dwp.h"
 #include "symbol/elf/elf_object.h"
 
@@ -29,6 +30,19 @@ typedef struct mw_known_name {
 	mw_name_kind_t kind;
 } mw_known_name_t;
 
+/* Name of a function with its namespaces and classes. */
+typedef struct mw_scoped_name {
+	const void *place; /* the entry's address in libdw's memory, which identifies it */
+	char *name;        /* NULL = the plain name is all */
+} mw_scoped_name_t;
+
+/* A zeroed object is empty. */
+typedef struct mw_scoped_names {
+	mw_scoped_name_t *names; /* names[0] is unused */
+	size_t count, capacity;
+	mw_table_t by_place;
+} mw_scoped_names_t;
+
 /* Size of the table of names.  The number is odd, because names lie at any address. */
 #define MW_FUNCTIONS_NAMES 4095
 
@@ -46,6 +60,7 @@ typedef struct mw_functions {
 	uint64_t question; /* number of changes of `wanted` */
 	/* For the unit that is being listed, by abbreviation: whether its entries may have code. */
 	uint8_t has_code[MW_FUNCTIONS_ABBREVIATIONS];
+	mw_scoped_names_t scoped;                  /* of functions without a linkage name */
 	mw_known_name_t names[MW_FUNCTIONS_NAMES]; /* kinds of names, by address of the name */
 	const char *places[MW_FUNCTIONS_PLACES];   /* set by the owner, who keeps the texts */
 	int places_tried;

@@ -7,6 +7,7 @@
 #include "symbol/elf/symbols.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/memory.h"
 
@@ -252,6 +253,102 @@ const char *mw_symbols_starting_at(mw_symbols_t *s, Dwfl_Module *module, uint64_
 	const char *name =
 		dwfl_module_addrinfo(module, address, &offset, &symbol, NULL, NULL, NULL);
 	return name != NULL && name[0] != '\0' && offset == 0 ? name : NULL;
+}
+
+/* ---- unwind ranges ---- */
+
+/* Header of the index: version, three encodings, address of the information, number of entries. */
+#define INDEX_HEADER_BYTES 12
+#define INDEX_ENTRY_BYTES 8
+/* Length, reference, start and length of the code, 4 bytes each, as compilers write them. */
+#define RANGE_BYTES 16
+
+static int32_t signed_at(const uint8_t *bytes) {
+	int32_t value;
+	memcpy(&value, bytes, sizeof(value));
+	return value;
+}
+
+/* Remembers a section's bytes and address. */
+static void take_section(Elf_Scn *section, const GElf_Shdr *header, const uint8_t **bytes,
+			 size_t *count, uint64_t *address) {
+	Elf_Data *data = elf_rawdata(section, NULL);
+	if (data == NULL || data->d_buf == NULL)
+		return;
+	*bytes = data->d_buf;
+	*count = data->d_size;
+	*address = header->sh_addr;
+}
+
+static void seek_index(mw_symbols_t *s, Dwfl_Module *module) {
+	GElf_Addr bias;
+	size_t names;
+	Elf_Scn *section = NULL;
+	Elf *elf = dwfl_module_getelf(module, &bias);
+	const char *identity = elf != NULL ? elf_getident(elf, NULL) : NULL;
+	s->is_index_sought = true;
+	/* Numbers of the index are read as they are: all supported machines are little-endian. */
+	if (identity == NULL || identity[EI_DATA] != ELFDATA2LSB || bias != 0 ||
+	    elf_getshdrstrndx(elf, &names) != 0)
+		return;
+	while ((section = elf_nextscn(elf, section)) != NULL) {
+		GElf_Shdr header;
+		if (gelf_getshdr(section, &header) == NULL || header.sh_type == SHT_NOBITS)
+			continue;
+		const char *name = elf_strptr(elf, names, header.sh_name);
+		if (name != NULL && strcmp(name, ".eh_frame_hdr") == 0)
+			take_section(section, &header, &s->index, &s->index_bytes,
+				     &s->index_address);
+		else if (name != NULL && strcmp(name, ".eh_frame") == 0)
+			take_section(section, &header, &s->frames, &s->frames_bytes,
+				     &s->frames_address);
+	}
+	/* Version 1; the address in 4 bytes; the number as 4 bytes; a table of pairs of 4 bytes,
+	 * relative to the index. */
+	if (s->index == NULL || s->index_bytes < INDEX_HEADER_BYTES || s->index[0] != 1 ||
+	    (s->index[1] & 7) != 3 || s->index[2] != 0x03 || s->index[3] != 0x3b)
+		s->index = NULL;
+}
+
+/* True if the range at `place` in the unwind information, whose code begins at `start`, holds the
+ * address. */
+static bool range_holds(const mw_symbols_t *s, uint64_t place, uint64_t start, uint64_t address) {
+	uint64_t offset = place - s->frames_address;
+	if (s->frames == NULL || offset >= s->frames_bytes ||
+	    s->frames_bytes - offset < RANGE_BYTES)
+		return false;
+	const uint8_t *range = s->frames + offset;
+	uint32_t length = (uint32_t)signed_at(range + 12);
+	/* Otherwise the range has an encoding of addresses that compilers do not use. */
+	return place + 8 + (uint64_t)(int64_t)signed_at(range + 8) == start &&
+	       address - start < length;
+}
+
+bool mw_symbols_find_range(mw_symbols_t *s, Dwfl_Module *module, uint64_t address,
+			   uint64_t *start) {
+	if (!s->is_index_sought)
+		seek_index(s, module);
+	if (s->index == NULL)
+		return false;
+	size_t count = (uint32_t)signed_at(s->index + 8);
+	size_t most = (s->index_bytes - INDEX_HEADER_BYTES) / INDEX_ENTRY_BYTES;
+	const uint8_t *entries = s->index + INDEX_HEADER_BYTES;
+	int64_t wanted = (int64_t)(address - s->index_address);
+	/* After the loop, `low` is the number of entries at or before the address. */
+	size_t low = 0, high = count < most ? count : most;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (signed_at(entries + middle * INDEX_ENTRY_BYTES) <= wanted)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0)
+		return false;
+	const uint8_t *entry = entries + (low - 1) * INDEX_ENTRY_BYTES;
+	*start = s->index_address + (uint64_t)(int64_t)signed_at(entry);
+	return range_holds(s, s->index_address + (uint64_t)(int64_t)signed_at(entry + 4), *start,
+			   address);
 }
 
 void mw_symbols_release(mw_symbols_t *s) {

@@ -12,8 +12,11 @@
 
 /* Puts the collected frames of a location into the profile. */
 static void finish_location(mw_answers_t *a) {
-	if (a->location != 0)
-		mw_profile_set_lines(a->session->profile, a->location, a->lines, a->line_count);
+	mw_profile_t *p = a->session->profile;
+	if (a->location != 0 && a->line_count == 1 && mw_function_is_range(p, a->lines[0].function))
+		p->locations[a->location].range_function = a->lines[0].function;
+	else if (a->location != 0)
+		mw_profile_set_lines(p, a->location, a->lines, a->line_count);
 	a->location = 0;
 	a->line_count = 0;
 }

@@ -66,6 +66,9 @@ static mw_string_t demangle_once(mw_found_t *names, mw_string_t system_name) {
 /* Makes a function of a frame's texts. */
 static uint32_t make_function(mw_found_t *names, const mw_symbol_frame_t *frame) {
 	mw_profile_t *p = names->profile;
+	if (frame->is_range)
+		return mw_profile_add_function(
+			p, &(mw_function_t){.name = mw_profile_intern(p, frame->name)});
 	/* Dynamic symbols may have a version: name@VERSION. */
 	size_t length = strlen(frame->name);
 	const char *version = length > 0 ? strchr(frame->name + 1, '@') : NULL;

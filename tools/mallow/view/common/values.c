@@ -237,11 +237,15 @@ void mw_view_labels(const mw_view_t *v, const mw_sample_t *s) {
 /* Fewest columns of a name on a terminal with room for one number. */
 #define NARROW_NAME_WIDTH 6
 
+/* Longest name that is printed: compilers make names of up to about ten thousand bytes. */
+#define NAME_BYTES_MAX 16384
+
 void mw_view_name(const mw_view_t *v, const char *name, size_t used) {
-	char fitted[4096];
+	char fitted[NAME_BYTES_MAX];
 	size_t columns = (size_t)v->columns;
 	if (columns == 0) {
-		mw_text_print(v->out, name);
+		mw_short_name(name, fitted, sizeof(fitted));
+		mw_text_print(v->out, fitted);
 		return;
 	}
 	size_t least = mw_room_of(v->columns) == MW_ROOM_ONE ? NARROW_NAME_WIDTH : NAME_WIDTH_MIN;

@@ -29,7 +29,7 @@ void mw_view_labels(const mw_view_t *view, const mw_sample_t *sample);
 void mw_view_routine(const mw_view_t *view, const char *name, const char *file);
 
 /* Prints a name after `used` columns, without control characters, shortened to the terminal's
- * width. */
+ * width, or as mw_short_name() does where there is no terminal. */
 void mw_view_name(const mw_view_t *view, const char *name, size_t used);
 
 #endif

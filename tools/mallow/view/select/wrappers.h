@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: MIT
- * wrappers.h -- allocation wrappers: functions such as xmalloc() that allocate for their callers.
+ * wrappers.h -- functions that allocate for their callers: allocation wrappers such as xmalloc(),
+ * and functions of language libraries such as std::vector::push_back().
  * Layer: view/select.
  * A function at the inner end of a stack is a wrapper if
  * - a row of wrappers.def names it, or
  * - it has "alloc" in its name and behaves like one: at least three other functions allocate
- *   through it, and it never calls anything that allocates besides wrappers. */
+ *   through it, and it never calls anything that allocates besides wrappers.
+ * Functions of libraries count as wrappers up to the program's first own function.  In a stack
+ * without an own function they do not. */
 #ifndef MW_TOOL_VIEW_SELECT_WRAPPERS_H
 #define MW_TOOL_VIEW_SELECT_WRAPPERS_H
 
 #include "model/profile.h"
+#include "view/select/pattern.h"
+
+/* Which functions count as wrappers. */
+typedef enum mw_wrapper_kinds {
+	MW_WRAPPERS_OF_MALLOC, /* allocation wrappers */
+	MW_WRAPPERS_ALL,       /* functions of language libraries, too */
+} mw_wrapper_kinds_t;
 
 /* A frame of a stack. */
 typedef struct mw_frame_position {
@@ -21,7 +31,7 @@ typedef struct mw_frame_position {
  * it is in use. */
 typedef struct mw_wrappers mw_wrappers_t;
 
-mw_wrappers_t *mw_wrappers_new(mw_profile_t *profile);
+mw_wrappers_t *mw_wrappers_new(mw_profile_t *profile, mw_wrapper_kinds_t kinds);
 void mw_wrappers_free(mw_wrappers_t *wrappers);
 /* Learns from a stack which functions behave like wrappers. */
 void mw_wrappers_learn(mw_wrappers_t *wrappers, const uint32_t *locations, uint32_t depth);
@@ -30,9 +40,9 @@ mw_frame_position_t mw_wrappers_skip(mw_wrappers_t *wrappers, const uint32_t *lo
 				     uint32_t depth);
 
 /* Removes the wrappers at the inner end of each stack, so that the flat value goes to the
- * function that wanted the memory.  A stack of wrappers only keeps its outermost frame.  Returns
- * how many samples were changed.  CPU time belongs to the function that used it: such samples are
- * not changed. */
-size_t mw_wrappers_cut(mw_profile_t *profile);
+ * function that wanted the memory.  A stack of wrappers only keeps its outermost frame.  `kept`:
+ * functions whose names match are no wrappers; NULL = none.  Returns how many samples were
+ * changed.  CPU time belongs to the function that used it: such samples are not changed. */
+size_t mw_wrappers_cut(mw_profile_t *profile, mw_wrapper_kinds_t kinds, const mw_pattern_t *kept);
 
 #endif

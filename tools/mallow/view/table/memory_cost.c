@@ -199,7 +199,7 @@ static void add_sample(cost_t *c, mw_profile_t *p, mw_wrappers_t *wrappers, size
 
 static void add_cpu(cost_t *c, mw_profile_t *p) {
 	int type = mw_profile_find_type(p, "cpu");
-	mw_wrappers_t *wrappers = mw_wrappers_new(p);
+	mw_wrappers_t *wrappers = mw_wrappers_new(p, MW_WRAPPERS_ALL);
 	learn(wrappers, p, true);
 	for (size_t i = 0; i < p->sample_count; i++) {
 		int64_t ns = value_of(p, i, type);
@@ -212,7 +212,7 @@ static void add_cpu(cost_t *c, mw_profile_t *p) {
 static void add_heap(cost_t *c, mw_profile_t *p, bool by_lifetime) {
 	int first = mw_profile_find_type(p, by_lifetime ? "lifetime" : "alloc_space");
 	int second = mw_profile_find_type(p, by_lifetime ? "freed_objects" : "alloc_objects");
-	mw_wrappers_t *wrappers = mw_wrappers_new(p);
+	mw_wrappers_t *wrappers = mw_wrappers_new(p, MW_WRAPPERS_ALL);
 	learn(wrappers, p, false);
 	for (size_t i = 0; i < p->sample_count; i++) {
 		int64_t sum = value_of(p, i, first), objects = value_of(p, i, second);
@@ -315,6 +315,9 @@ static void print_json(FILE *out, const mw_memory_cost_t *cost, const cost_t *c,
 void mw_memory_cost_print(FILE *out, const mw_memory_cost_t *cost) {
 	cost_t c = {0};
 	find_row(&c, "[unknown]");
+	mw_profile_name_ranges(cost->cpu);
+	mw_profile_name_ranges(cost->heap);
+	mw_profile_name_ranges(cost->whole_run);
 	add_cpu(&c, cost->cpu);
 	add_heap(&c, cost->heap, false);
 	add_heap(&c, cost->whole_run, true);

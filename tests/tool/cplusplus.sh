@@ -1,0 +1,196 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# cplusplus.sh BUILD_DIR -- what C++ programs allocate counts for their own functions, not for those
+# of the standard library that these call.
+# shellcheck source=tests/tool/lib.bash
+source "$(dirname "$0")/lib.bash"
+
+cat >weather.cc <<'END'
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+#include <unistd.h>
+#define APART __attribute__((noinline))
+namespace weather {
+struct Station { std::string place; std::vector<double> values; };
+std::unordered_map<std::string, Station> stations;
+std::map<int, std::shared_ptr<Station>> by_number;
+std::vector<std::function<void()>> later;
+std::vector<std::string> lines;
+const char forecast[] = "sunny until the afternoon,then rain from the west of the country";
+APART void open_stations(int count) {
+	for (int i = 0; i < count; i++)
+		stations["a station's long name " + std::to_string(i)].values.resize(9); // the line
+}
+APART void number_stations(int count) {
+	for (int i = 0; i < count; i++)
+		by_number[i] = std::make_shared<Station>();
+}
+APART std::vector<std::string> words_of(const std::string &line) {
+	std::istringstream in(line);
+	std::vector<std::string> words;
+	for (std::string word; std::getline(in, word, ',');)
+		words.push_back(word);
+	return words;
+}
+APART void order(std::vector<std::string> &of) {
+	std::sort(of.begin(), of.end(), [](const std::string &a, const std::string &b) {
+		std::string longer = a + ", which is compared";
+		return longer < b;
+	});
+}
+APART void plan() {
+	later.push_back([] { lines.emplace_back(3000, 'x'); });
+}
+} // namespace weather
+namespace {
+APART void report(int count) {
+	for (int i = 0; i < count; i++)
+		weather::lines.push_back("longer than the small buffer of a string");
+}
+} // namespace
+int main(int argc, char **argv) {
+	weather::open_stations(4000);
+	weather::number_stations(4000);
+	report(3000);
+	for (int i = 0; i < 300; i++) {
+		weather::words_of(weather::forecast);
+		weather::plan();
+	}
+	std::vector<std::string> copy = weather::lines;
+	weather::order(copy);
+	for (auto &task : weather::later)
+		task();
+	std::thread([] {
+		std::vector<std::string>(2000, std::string(100, 'y')).swap(weather::lines);
+	}).join();
+	while (argc > 1 && !access(argv[1], F_OK))
+		weather::words_of(weather::forecast);
+	return 0;
+}
+END
+
+# rows OPTION...: the names of the functions that hold something themselves, a line each.
+rows() {
+    try 0 "$mallow" report --all --alloc_space "$@"
+    sed -nE 's/^ *[0-9.]+ ([KMGT]i)?B .*[0-9]%  //p' out
+}
+
+# no_library FILE: none of the names is of a library, unless a lambda of the program is inlined into
+# its function.
+no_library() {
+    if grep -E '^(std::|__gnu_cxx::|__|_IO_|operator|_M_)' "$1" | grep -v 'lambda\|[$]_'; then
+        fail "$name: a function of a library stands for the program's own"
+    fi
+}
+
+own=(weather::open_stations weather::number_stations weather::words_of main)
+for way in "g++ -O2 -g" "g++ -O0 -g" "g++ -O2" "clang++ -O2 -g"; do
+    command -v "${way%% *}" >/dev/null || {
+        leave_out "${way%% *} is not installed"
+        continue
+    }
+    name=$way
+    # shellcheck disable=SC2086 # the options are words
+    $way -pthread weather.cc -o weather || fail "$way does not compile"
+    try 0 "$mallow" run --exact -o w.pb.gz -- ./weather
+    # The innermost function of each stack that the summary shows is the program's.
+    sed -n '/by stack:$/,/more stacks/p' err | grep '%' | sed 's/.*%  //' >stacks
+    [ "$(wc -l <stacks)" = 3 ] || fail "$name: the summary does not show three stacks"
+    no_library stacks
+    rows w.pb.gz >names
+    no_library names
+    for function in "${own[@]}"; do
+        grep -q "^$function\\b" names || fail "$name: $function is not named: $(cat names)"
+    done
+    grep -q 'lambda\|[$]_\|_M_invoke' names || fail "$name: no lambda is named: $(cat names)"
+    # Nothing is lost: with the libraries' functions the sum is the same.
+    total=$(awk '/^Total:/ { print $2, $3, $5 }' out)
+    rows --wrappers w.pb.gz >names
+    grep -q '^std::' names || fail "$name: --wrappers shows no function of a library"
+    [ "$(awk '/^Total:/ { print $2, $3, $5 }' out)" = "$total" ] || fail "$name: another total"
+done
+ok "functions of the program are named, those of libraries are not"
+
+# Lambdas and functions in anonymous namespaces have the names of what encloses them.
+name="g++ -O2 -g"
+g++ -O2 -g -pthread weather.cc -o weather || fail "$name does not compile"
+try 0 "$mallow" run --exact -o w.pb.gz -- ./weather
+rows w.pb.gz >names
+grep -q '^weather::order::{lambda}::operator()  weather.cc:37' names ||
+    fail "the comparison is not named: $(cat names)"
+grep -q '^(anonymous namespace)::report' names || fail "report is not named: $(cat names)"
+ok "names of functions that only their own file can call"
+
+# A line that calls a container holds what the container allocates; a chosen function of the library
+# holds what it allocates itself.
+try 0 "$mallow" list --alloc_space open_stations w.pb.gz
+grep -qE '^ +[0-9.]+ [KM]iB .*// the line' out || fail "the line holds nothing itself"
+try 0 "$mallow" list --alloc_space --json '_Scoped_node|_M_allocate_node' w.pb.gz
+grep -q '"flat": [1-9]' out || fail "functions of the library hold nothing in a listing of them"
+# A flame graph shows them below the program's functions.
+try 0 "$mallow" flame --alloc_space -o w.html w.pb.gz
+grep -q 'std::' w.html || fail "the flame graph lacks functions of the library"
+ok "listings and flame graphs"
+
+# Names of functions are shortened in a file, too; JSON has them whole.
+try 0 "$mallow" report --all --alloc_space --wrappers w.pb.gz
+grep -q '  std::__introsort_loop<…>  ' out || fail "a long name is not shortened"
+says_not out 'char_traits<char>, std::allocator<char> > > >, '
+try 0 "$mallow" top --alloc_space --trim=false --wrappers w.pb.gz
+grep -q '  std::__introsort_loop<…>' out || fail "top does not shorten a long name"
+for view in "report --all" "top --trim=false"; do
+    # shellcheck disable=SC2086 # options are words
+    try 0 "$mallow" $view --alloc_space --wrappers --names=full w.pb.gz
+    grep -q 'std::__introsort_loop<__gnu_cxx::' out || fail "$view --names=full shortens"
+done
+try 0 "$mallow" top --alloc_space --trim=false --wrappers --json w.pb.gz
+grep -q 'std::__introsort_loop.u003c__gnu_cxx::' out || fail "JSON has short names"
+ok "--names"
+
+# The stacks of leaks begin with the program's function; the file has them whole.
+cat >leaky.cc <<'END'
+#include <string>
+#include <vector>
+namespace leaky {
+std::vector<std::string> *volatile lost;
+__attribute__((noinline)) void forget() {
+	lost = new std::vector<std::string>(300, "a text that is longer than the small buffer");
+	lost = nullptr;
+}
+} // namespace leaky
+int main() {
+	for (int i = 0; i < 100; i++)
+		leaky::forget();
+	char volatile wipe[10000] = {};
+	return wipe[1];
+}
+END
+g++ -O1 -g leaky.cc -o leaky || fail "leaky.cc does not compile"
+try 1 "$mallow" run --exact --leaks -o leaks.pb.gz -- ./leaky
+awk '/^#[0-9]/ { inside = 1 } inside && /^      / { print $1; inside = 0 }' err >first
+grep -q '^leaky::forget' first || fail "no stack of a leak begins with forget: $(cat first)"
+no_library first
+try 0 "$mallow" traces leaks.pb.gz
+says out 'operator new|std::'
+ok "stacks of leaks"
+
+# What malloc and free cost counts for the functions that split texts.
+touch go
+LD_PRELOAD=$build/lib/libmallow.so ./weather go &
+pid=$!
+started+=("$pid")
+await 60 is_known "$pid"
+try 0 "$mallow" cpu --memory-cost --seconds 2 "$pid"
+awk '/ caller$/ { on = 1; next } on { print $NF }' out >callers
+grep -q '^weather::words_of' callers || fail "words_of costs nothing: $(cat callers)"
+no_library callers
+rm go
+ok "the cost of memory"
