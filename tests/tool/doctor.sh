@@ -285,7 +285,8 @@ diagnosis note memory 'the heap has [0-9.]+ (Ki)?B of 24[.0-9]* MiB of the proce
 says out '  note +most of the process.s memory came past malloc'
 kill "$pid"
 wait "$running" || fail "run: status $?"
-grep -qE 'resident 2[4-9][.0-9]* MiB at the peak: [0-9.]+ KiB from malloc .*, 24[.0-9]* MiB' unseen.err ||
+grep -qE 'resident 2[4-9][.0-9]* MiB at the peak: [0-9.]+ KiB from malloc .*, 24[.0-9]* MiB' \
+    unseen.err ||
     fail "run: $(cat unseen.err)"
 # Nothing to say of a program whose memory is its heap.
 build_steps <<'END'

@@ -16,7 +16,8 @@ tells() {
     grep -Eq -- "$2" "$work/line" || fail "std$1 does not tell '$2': $(head -c 900 "$work/line")"
 }
 narrow() {
-    ! grep -E '^(mallow:  |mallow: resident|Memory:|  memory|         (mapped|[a-z]+ \())' "$work/$1" | grep -E '.{81}' ||
+    local begins='^(mallow:  |mallow: resident|Memory:|  memory|         (mapped|[a-z]+ \())'
+    ! grep -E "$begins" "$work/$1" | grep -E '.{81}' ||
         fail "a line of the sentence has more than 80 columns"
 }
 
