@@ -12,7 +12,8 @@ python3 - out "$resident" <<'END' || fail "the account is wrong"
 import json, sys
 memory = json.load(open(sys.argv[1]))["memory"]
 resident = int(sys.argv[2])
-names = "live rounding free_in_pages kept metadata profiler stacks files shared mapped other".split()
+names = "live rounding free_in_pages kept metadata profiler stacks".split()
+names += "files shared mapped other".split()
 print({name: memory[name] >> 10 for name in names + ["blocks"]})
 total = sum(memory[name] for name in names)
 assert total == memory["resident"], (total, memory["resident"])

@@ -22,7 +22,8 @@ mallow.example.*.20[0-9][0-9]*.pb.gz) ;;
 esac
 says err 'do_something '
 says err 'do_something_else'
-says err "^mallow: live at the peak: .*\($usable usable bytes\) in [0-9]+ objects, .* after the start"
+says err \
+    "^mallow: live at the peak: .*\($usable usable bytes\) in [0-9]+ objects, .* after the start"
 says err "^mallow: next: mallow report $profile\$"
 # shellcheck disable=SC2046 # words of a command line
 try 0 "$mallow" $(sed -n 's/^mallow: next: mallow //p' err)
@@ -46,7 +47,8 @@ int main(void) {
 END
 cc -g -O0 -fno-builtin -o peak peak.c || fail "peak.c does not compile"
 try 0 "$mallow" run -o peak.pb.gz ./peak
-says err '^mallow: live at the peak: .* (3[0-9][0-9] ms|[4-9][0-9][0-9] ms|[0-9.]+ s) after the start$'
+says err \
+    '^mallow: live at the peak: .* (3[0-9][0-9] ms|[4-9][0-9][0-9] ms|[0-9.]+ s) after the start$'
 ok "the time of the peak"
 
 if command -v go >/dev/null; then

@@ -12,7 +12,7 @@
 #include "cli/complain.h"
 #include "model/memory.h"
 #include "model/text.h"
-#include "report/text/resident.h"
+#include "report/text/resident_text.h"
 #include "report/text/units.h"
 #include "state/layout.h"
 

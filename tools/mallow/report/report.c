@@ -12,7 +12,7 @@
 #include "report/row_sums.h"
 #include "report/stacks.h"
 #include "report/text/names.h"
-#include "report/text/resident.h"
+#include "report/text/resident_text.h"
 #include "report/text/style.h"
 #include "report/text/types.h"
 #include "report/text/units.h"

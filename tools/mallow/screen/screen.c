@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "report/text/resident.h"
+#include "report/text/resident_text.h"
 #include "report/text/units.h"
 #include "screen/detail.h"
 #include "screen/draw.h"

@@ -11,7 +11,7 @@
 #include "live/sampling_lease.h"
 #include "live/target.h"
 #include "model/error.h"
-#include "report/text/resident.h"
+#include "report/text/resident_text.h"
 #include "screen/rows.h"
 #include "symbol/symbolize.h"
 

@@ -21,7 +21,7 @@
 #include "live/process/resident_memory.h"
 #include "model/memory.h"
 #include "report/text/names.h"
-#include "report/text/resident.h"
+#include "report/text/resident_text.h"
 #include "symbol/cache/cache_folder.h"
 #include "symbol/elf/demangle.h"
 #include "symbol/symbolize.h"

@@ -14,7 +14,7 @@
 #include "cmd/input/selected_processes.h"
 #include "cmd/memory/heap_map.h"
 #include "cmd/memory/memory_commands.h"
-#include "report/text/resident.h"
+#include "report/text/resident_text.h"
 
 /* A letter for each mw_slice_kind_t, in JSON. */
 static const char kind_letters[] = "fdmpslru";

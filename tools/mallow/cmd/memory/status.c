@@ -20,7 +20,7 @@
 #include "live/process/resident_memory.h"
 #include "model/text.h"
 #include "report/interval.h"
-#include "report/text/resident.h"
+#include "report/text/resident_text.h"
 #include "report/text/units.h"
 
 typedef enum stat_unit { unit_bytes, unit_count, unit_ns } stat_unit_t;

@@ -9,7 +9,7 @@
 #include "model/text.h"
 #include "report/interval.h"
 #include "report/stacks.h"
-#include "report/text/resident.h"
+#include "report/text/resident_text.h"
 #include "report/text/units.h"
 #include "symbol/symbolize.h"
 

@@ -18,7 +18,7 @@
 #include "report/report.h"
 #include "report/stacks.h"
 #include "report/text/names.h"
-#include "report/text/resident.h"
+#include "report/text/resident_text.h"
 #include "report/text/units.h"
 #include "symbol/symbolize.h"
 #include "view/select/wrappers.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * resident.h -- says in one sentence what resident memory is used for: the words of all views.
+ * resident_text.h -- says in one sentence what resident memory is used for: the words of all views.
  * Layer: report/text. */
-#ifndef MW_TOOL_REPORT_TEXT_RESIDENT_H
-#define MW_TOOL_REPORT_TEXT_RESIDENT_H
+#ifndef MW_TOOL_REPORT_TEXT_RESIDENT_TEXT_H
+#define MW_TOOL_REPORT_TEXT_RESIDENT_TEXT_H
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * resident.c -- writes the sentence about resident memory. */
-#include "report/text/resident.h"
+ * resident_text.c -- writes the sentence about resident memory. */
+#include "report/text/resident_text.h"
 
 #include <ctype.h>
 #include <inttypes.h>
