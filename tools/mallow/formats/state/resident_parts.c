@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * resident_parts.c -- divides the resident memory at a process's peak by the counters in its state
  * file. */
-* /
 #include "formats/state/state_file.h"
 #include "state/stats.h"
 
-	/* Takes at most `wanted` bytes of `*left`: the file is not trusted, and its numbers are of
-	 * different moments. */
-	static uint64_t take(uint64_t *left, uint64_t wanted) {
+/* Takes at most `wanted` bytes of `*left`: the file is not trusted, and its numbers are of
+ * different moments. */
+static uint64_t take(uint64_t *left, uint64_t wanted) {
 	uint64_t taken = wanted < *left ? wanted : *left;
 	*left -= taken;
 	return taken;
