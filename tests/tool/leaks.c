@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * leaks.c [hidden] -- leaks what leaks.sh counts, prints "ready", and goes on allocating until its
- * input ends.  "hidden": it also holds one block by an inverted pointer, and replaces it all the
- * time. */
+ * leaks.c [hidden|large] -- leaks what leaks.sh counts, prints "ready", and goes on allocating
+ * until its input ends.  "hidden": it also holds one block by an inverted pointer, and replaces it
+ * all the time.  "large": it leaks one large block and one small one only. */
 #include <poll.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,13 @@ static __attribute__((noinline)) void hide(void) {
 	hidden = ~(uintptr_t)malloc(7000);
 }
 
+static __attribute__((noinline)) void leak_large(void) {
+	char *volatile block = malloc((size_t)64 << 20);
+	block = malloc(16);
+	block = NULL;
+	(void)block;
+}
+
 /* Overwrites what calls have left in the stack. */
 static __attribute__((noinline)) void clean_stack(void) {
 	char bytes[4096];
@@ -73,12 +81,16 @@ static __attribute__((noinline)) void clean_stack(void) {
 }
 
 int main(int argc, char **argv) {
+	bool is_large = argc > 1 && strcmp(argv[1], "large") == 0;
 	hidden = ~(uintptr_t)0;
-	(void)argv;
 	kept = make_list(KEPT);
-	leak_singles();
-	leak_lists();
-	leak_cycles();
+	if (is_large) {
+		leak_large();
+	} else {
+		leak_singles();
+		leak_lists();
+		leak_cycles();
+	}
 	clean_stack();
 	if (write(1, "ready\n", 6) != 6)
 		return 1;
@@ -88,7 +100,7 @@ int main(int argc, char **argv) {
 			char *volatile block = malloc(2000 + i);
 			free(block);
 		}
-		if (argc > 1)
+		if (argc > 1 && !is_large)
 			hide();
 	}
 	return 0;

@@ -228,4 +228,11 @@ try 1 "$mallow" leaks "$pid"
 says out '3150 blocks leaked'
 says out '; 2 threads$'
 exec {input}>&-
-ok "misuse, stopped processes, a background thread"
+# One of 64 MiB is sampled for certain (but for e^-32), one of 16 bytes is not (but for 8 of 10^6).
+launch prof_sample:2M large
+try 1 "$mallow" leaks "$pid"
+says out ': 2 blocks leaked, 64.0 MiB of '
+says out '^      leak_large '
+says out '^no stack +16 B of the 64.0 MiB: these sizes have no sampled block$'
+exec {input}>&-
+ok "misuse, stopped processes, a background thread, blocks without a stack"

@@ -74,11 +74,12 @@ int mw_leaks_print_json(const mw_leak_report_t *r, mw_error_t *error) {
 	json_t *list = json_array();
 	for (size_t i = 0; i < stacks.count && (r->row_limit == 0 || i < r->row_limit); i++)
 		json_array_append_new(list, stack_json(p, &stacks, &stacks.stacks[i]));
-	json_t *value = json_pack("{s:s,s:o,s:I,s:I,s:o,s:o,s:I,s:o}", "view", "leaks", "program",
-				  mw_json_text(mw_profile_string(p, p->origin.program)), "pid",
-				  (json_int_t)p->origin.pid, "mean_bytes", (json_int_t)p->period,
-				  "check", check_json(r->check), "earlier",
+	json_t *value = json_pack("{s:s,s:o,s:I,s:I,s:o,s:o,s:I,s:I,s:o}", "view", "leaks",
+				  "program", mw_json_text(mw_profile_string(p, p->origin.program)),
+				  "pid", (json_int_t)p->origin.pid, "mean_bytes",
+				  (json_int_t)p->period, "check", check_json(r->check), "earlier",
 				  r->earlier != NULL ? check_json(r->earlier) : json_null(),
+				  "unsampled_bytes", (json_int_t)r->estimate.unsampled_bytes,
 				  "stack_count", (json_int_t)stacks.count, "stacks", list);
 	mw_stacks_release(&stacks);
 	return mw_print_json(value);

@@ -287,6 +287,17 @@ static void print_suppressed(FILE *out, const mw_suppressions_t *suppressions) {
 	}
 }
 
+/* Of bytes in the title that no stack stands for. */
+static void print_unsampled(FILE *out, const mw_leak_report_t *r) {
+	const mw_state_leak_check_t *c = r->check;
+	char bytes[32], all[32];
+	if (r->estimate.unsampled_bytes == 0 || r->earlier != NULL)
+		return;
+	fprintf(out, "no stack    %s of the %s: these sizes have no sampled block\n",
+		bytes_of(r->estimate.unsampled_bytes, bytes),
+		bytes_of(c->direct_bytes + c->indirect_bytes, all));
+}
+
 bool mw_leaks_are_found(const mw_leak_report_t *r) {
 	bool is_any = r->check->direct_blocks + r->check->indirect_blocks > 0;
 	/* Nothing is known of leaks without samples but their sums. */
@@ -310,6 +321,8 @@ int mw_leaks_print_text(FILE *out, const mw_leak_report_t *r, mw_error_t *error)
 		print_stack(out, r, &stacks, shown);
 	if (shown < stacks.count)
 		fprintf(out, "... and %zu more stacks\n", stacks.count - shown);
+	if (stacks.count > 0)
+		print_unsampled(out, r);
 	print_suppressed(out, r->suppressions);
 	mw_stacks_release(&stacks);
 	return 0;

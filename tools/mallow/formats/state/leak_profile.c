@@ -239,6 +239,8 @@ mw_leak_estimate_t mw_leaks_estimate(const mw_snapshot_t *snapshot) {
 		sum.blocks += is_more ? weight : blocks;
 		sum.bytes +=
 			is_more ? s[0].weight_bytes + s[1].weight_bytes : s[0].bytes + s[1].bytes;
+		for (int kind = 0; kind < MW_LEAK_KINDS; kind++)
+			sum.unsampled_bytes += s[kind].samples == 0 ? (uint64_t)s[kind].bytes : 0;
 	}
 	return sum;
 }

@@ -177,6 +177,8 @@ mw_profile_t *mw_profile_of_leaks(const mw_snapshot_t *snapshot, const mw_snapsh
 typedef struct mw_leak_estimate {
 	bool is_more; /* significantly more than the check found, in a size class */
 	double blocks, bytes;
+	/* of size classes and kinds without a sample: no stack stands for them */
+	uint64_t unsampled_bytes;
 } mw_leak_estimate_t;
 
 /* Estimates what leaked by the sampled blocks alone, of a snapshot as for mw_profile_of_leaks(). A
