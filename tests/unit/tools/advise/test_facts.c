@@ -43,11 +43,12 @@ static mw_label_t number(mw_profile_t *p, const char *key, int64_t value) {
 }
 
 static const mw_fact_function_t *find(const mw_facts_t *facts, const char *name) {
-	for (size_t i = 0; i < facts->function_count; i++)
+	const mw_fact_function_t *found = NULL;
+	for (size_t i = 0; i < facts->function_count && found == NULL; i++)
 		if (strcmp(facts->functions[i].name, name) == 0)
-			return &facts->functions[i];
-	CHECK(!"the function is there");
-	return NULL;
+			found = &facts->functions[i];
+	CHECK(found != NULL);
+	return found;
 }
 
 /* Wrappers and the C++ library's functions ask for their callers. */
