@@ -78,5 +78,5 @@ fi
 launch background_thread:false,prof_sample:64K
 try 0 "$mallow" status "$pid"
 says out "in_use_bytes +[23][.0-9]* MiB"
-says out 'blocks in use, as requested'
+says out 'blocks in use, bytes that the program requested'
 ok "a process that grew at once and then sleeps is shown as it is"
