@@ -361,7 +361,7 @@ if command -v dot >/dev/null; then
     printf '%s\n' "main;shop::map<$string, int>::find 5" >long.folded
     try 0 "$mallow" graph long.folded -o graph.ps
     [ ! -s err ] || fail "graphviz complains of graph.ps"
-    grep -qa '(std::map<...>::find)' graph.ps || fail "graph.ps has no dots"
+    grep -qa '(shop::map<...>::find)' graph.ps || fail "graph.ps has no dots"
 else
     leave_out "graphviz is not installed: no graph was drawn"
 fi

@@ -312,8 +312,12 @@ static void start_guards(const mw_options_t *options) {
 void mw_api_stats(uint64_t *stats) {
 	mw_heap_stats(stats);
 	stats[MW_STAT_unwind_bytes] = mw_unwind_memory_bytes();
+	/* The profiler's tables are made at its first sample, or never. */
+	bool has_store = mw_store_exists();
 	for (unsigned i = MW_STAT_OF_HEAP; i < MW_STAT_COUNT; i++)
-		stats[i] = atomic_load_explicit(&mw_store_live()->stats[i], memory_order_relaxed);
+		stats[i] = has_store ? atomic_load_explicit(&mw_store_live()->stats[i],
+							    memory_order_relaxed)
+				     : 0;
 }
 
 static void configure(void) {
