@@ -103,7 +103,7 @@ asked() {
     fish --no-config -c "source completion.fish; complete -C 'mallow $1'" >out 2>err
     grep -Eq -- "$2" out || fail "fish: 'mallow $1' offers no '$2'"
 }
-asked 'status ' "^$first[[:space:]]teapot"
+asked 'status ' "^${first}[[:space:]]teapot"
 asked 'status te' "^teapot[[:space:]]process"
 asked repo '^report'
 asked 'dump --form' '^--format'

@@ -72,8 +72,8 @@ head -1 dumps/* >out
 says out '^heap_v2'
 rm dumps/*
 try 0 "$mallow" dump --every 1s --count 2 -o 'dumps/%t.pb.gz' "$waiter"
-[ "$(cd dumps && ls | grep -Ec '^[0-9]{8}-[0-9]{6}\.[0-9]{3}\.pb\.gz$')" = 2 ] ||
-    fail "is: $(ls dumps)"
+printf '%s\n' dumps/* >names
+[ "$(grep -Ec '^dumps/[0-9]{8}-[0-9]{6}\.[0-9]{3}\.pb\.gz$' names)" = 2 ] || fail "is: $(ls dumps)"
 rm dumps/*
 start_ready ./steps
 try 0 "$mallow" dump --name steps -o 'dumps/%h.%p.pb' "$waiter"

@@ -31,7 +31,7 @@ trims_to_little() {
     says out "^pid $pid: gave [0-9.]+ MiB back$"
     after=$(resident)
     kib=$(sed -nE 's/.*gave ([0-9]+)\.?[0-9]* MiB.*/\1/p' out)
-    [ "$kib" -ge 40 ] && [ $((before - after)) -ge 40000 ] ||
+    { [ "$kib" -ge 40 ] && [ $((before - after)) -ge 40000 ]; } ||
         fail "gave $kib MiB back, resident memory went from $before to $after KiB"
     try 0 "$mallow" trim --wait 60 "$pid"
     says out "^pid $pid: gave 0 B back$"

@@ -5,7 +5,6 @@
 #ifndef MW_HEAP_REFILL_H
 #define MW_HEAP_REFILL_H
 
-#include "base/compiler.h"
 #include "heap/layout/page.h"
 
 /* Called after mw_fast_alloc() returned NULL.  Serves the most common refill: a tiny class whose

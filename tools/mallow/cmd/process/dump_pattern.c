@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "cli/complain.h"
-#include "cli/print.h"
 #include "model/memory.h"
 
 /* Letters that may follow a percent sign. */
