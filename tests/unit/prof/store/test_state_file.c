@@ -389,8 +389,10 @@ static void the_oldest_dead_make_room_for_growth(void) {
 	char *file = map_state_of(getpid());
 	for (int i = 1; i <= 3; i++)
 		leave_dead(i, 1000u << 10, i);
+	mw_state_live_t *live = section_of(file, MW_SECTION_LIVE);
 	work(20000);
-	CHECK(((mw_state_live_t *)section_of(file, MW_SECTION_LIVE))->flags & MW_STATE_FILE_FULL);
+	/* On a slow machine a tick of the work has made room already. */
+	CHECK((live->flags & MW_STATE_FILE_FULL) || !is_left(3));
 	work_until(is_whole);
 	check_copy_is_whole(file);
 	CHECK(!is_left(3) && is_left(1));
