@@ -18,6 +18,7 @@
 #include "prof/control/requests.h"
 #include "prof/control/triggers.h"
 #include "prof/mappings/mappings.h"
+#include "prof/mappings/resident_pages.h"
 #include "prof/modules/modules.h"
 #include "prof/sample/sampler.h"
 #include "prof/store/event_log.h"
@@ -535,6 +536,7 @@ static void become_child(void) {
 	control.failures = 0;
 	atomic_store_explicit(&mw_control_view.publish_after_ns, 0, memory_order_relaxed);
 	if (mw_control_has_tables()) {
+		mw_resident_pages_forked();
 		mw_event_log_forked();
 		mw_event_log_add(MW_EVENT_FORK, parent, 0);
 		/* The heap was sampled by a lease of the parent's perhaps. */

@@ -38,7 +38,6 @@ MW_RESIDENT void mw_heap_walk_start(void (*walk)(const mw_heap_walk_sink_t *sink
 }
 
 void mw_heap_walk_forked(void) {
-	mw_resident_pages_forked();
 	atomic_store_explicit(&heap_walk.busy, false, memory_order_relaxed);
 	atomic_store_explicit(&heap_walk.next_ns, 0, memory_order_relaxed);
 }

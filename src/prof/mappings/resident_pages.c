@@ -31,8 +31,7 @@ static void set_stat(unsigned row, uint64_t value) {
 
 void mw_resident_pages_forked(void) {
 	atomic_store_explicit(&next_count_bytes, 0, memory_order_relaxed);
-	/* A process that forks early has no tables yet. */
-	for (unsigned row = MW_STAT_OF_HEAP; mw_store_exists() && row < MW_STAT_COUNT; row++)
+	for (unsigned row = MW_STAT_OF_HEAP; row < MW_STAT_COUNT; row++)
 		set_stat(row, 0);
 }
 

@@ -17,7 +17,7 @@ bool mw_resident_pages_are_due(bool at_end);
 void mw_resident_pages_count(uint64_t ranges, uint64_t classes);
 /* Stores the most resident memory by the kernel's own count. */
 void mw_resident_pages_end(void);
-/* Called in the child of a fork, whose memory is not its parent's. */
+/* Forgets the parent's counts in the child of a fork. The profiler has tables. */
 void mw_resident_pages_forked(void);
 
 #endif
