@@ -79,8 +79,9 @@ _Static_assert(sizeof(mw_tool_entry_frame_t) == MW_TOOL_ENTRY_FRAME_BYTES, "24 w
 
 #elif defined(__aarch64__)
 
-/* What the kernel writes to the stack for the handler of a signal, and reads in rt_sigreturn(2):
- * all registers, those of floating point in a record, and the blocked signals. */
+/* The frame has the form of a signal's, which the kernel writes to a thread's stack for a handler
+ * and reads in rt_sigreturn(2): all registers, those of floating point in a record, and the blocked
+ * signals. */
 typedef struct mw_tool_entry_frame {
 	siginfo_t unused_info;
 	ucontext_t context;

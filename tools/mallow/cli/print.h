@@ -45,9 +45,9 @@ void mw_show_flags(FILE *out, const char *indent, uint32_t flags);
  * (model/text.h) become '?'. */
 json_t *mw_json_text(const char *text);
 
-/* What resident memory is used for: bytes, most_bytes, at ("now", "peak"), parts by name,
- * block_bytes, touched_bytes, arenas, text.  NULL: it is not known.  `arenas`: see mw_arenas_of().
- */
+/* Returns an object that says what resident memory is used for: bytes, most_bytes, at ("now",
+ * "peak"), parts by name, block_bytes, touched_bytes, arenas, text.  NULL: the use is not known.
+ * `arenas`: a result of mw_arenas_of(). */
 json_t *mw_resident_json(const mw_resident_t *resident, const char *arenas);
 
 /* Prints `value` with control characters escaped, and frees it.  False: memory ran out. */

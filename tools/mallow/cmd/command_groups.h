@@ -10,7 +10,7 @@ enum { MW_COMMAND_GROUPS = 9 };
 
 extern const mw_command_group_t mw_command_groups[MW_COMMAND_GROUPS];
 
-/* What `mallow help WORD` finds; the last one has no words. */
+/* The topics that `mallow help WORD` finds.  The last topic has no words. */
 extern const mw_help_topic_t mw_help_topics[];
 
 #endif

@@ -61,7 +61,8 @@ static void on_interrupt(int signal_number) {
 	interrupted = 1;
 }
 
-/* What was read of another process that has the pid by now does not count. */
+/* Looks at the locks that threads wait for.  The look does not count if the process has ended:
+ * another process may have its pid. */
 static void poll_locks(const cpu_job_t *job, mw_lease_t *lease) {
 	if (job->locks == NULL)
 		return;
@@ -157,7 +158,8 @@ static int show_memory_cost(const mw_target_t *target, const cpu_job_t *job, int
 	return 0;
 }
 
-/* Of a program that waits, samples of CPU time show little: this says how to see the rest. */
+/* Prints a note if the program waited most of the time: samples of CPU time show little of such a
+ * program, and --wall shows what it waits for. */
 static void say_waiting(const mw_target_t *target, const cpu_job_t *job,
 			const mw_profile_t *profile, double seconds) {
 	int type = mw_profile_find_type(profile, "cpu");

@@ -124,7 +124,8 @@ void mw_load_add_resident(void);
 /* Returns what its resident memory is used for: of a live process now, else at the peak. `snapshot`
  * was read with MW_SNAPSHOT_HEAP_WALK. */
 mw_resident_t mw_resident_of_target(const mw_target_t *target, const mw_snapshot_t *snapshot);
-/* As mw_arenas_of(), of all modules of the process. */
+/* Returns the name of the memory that the program, or the first of its modules that is known to do
+ * so, manages itself (mw_arenas_of()); NULL: none is known. */
 const char *mw_arenas_of_snapshot(const mw_snapshot_t *snapshot);
 /* Asks a process for a heap walk, because an idle process may have walked its heap long ago, and
  * waits some tenths of a second.  A process that a debugger holds, or whose threads all sleep, does

@@ -30,7 +30,8 @@ const char *mw_resident_part_text(mw_resident_part_t part);
 /* Returns what an interpreter or runtime with a memory of its own maps ("pymalloc's arenas"), by
  * the path of its program or library; NULL = nothing that is known. */
 const char *mw_arenas_of(const char *path);
-/* The same, of all files in the profile. */
+/* Returns the result of mw_arenas_of() for the program of a profile, or for the first of its files
+ * that has one; NULL = none has. */
 const char *mw_arenas_of_profile(const mw_profile_t *profile);
 
 /* Returns whether a part that the program mapped itself is so large that one asks who did. */
