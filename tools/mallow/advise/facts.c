@@ -46,17 +46,8 @@ static int64_t value_of(const maker_t *m, size_t sample, value_t value) {
 	return type >= 0 ? mw_profile_values(m->profile, sample)[type] : 0;
 }
 
-static const mw_label_t *label_of(const maker_t *m, const mw_sample_t *sample, const char *key) {
-	for (uint32_t i = 0; i < sample->label_count; i++) {
-		const mw_label_t *label = &m->profile->labels[sample->label_first + i];
-		if (strcmp(mw_profile_string(m->profile, label->key), key) == 0)
-			return label;
-	}
-	return NULL;
-}
-
-static int64_t number_of(const maker_t *m, const mw_sample_t *sample, const char *key) {
-	const mw_label_t *label = label_of(m, sample, key);
+static int64_t number_of(const maker_t *m, size_t sample, const char *key) {
+	const mw_label_t *label = mw_profile_label(m->profile, sample, key);
 	return label != NULL ? label->number : 0;
 }
 
@@ -138,8 +129,7 @@ static void add_rung(mw_fact_function_t *f, uint64_t block_bytes, int64_t object
 
 static void add_block(maker_t *m, size_t i, size_t function) {
 	mw_facts_t *facts = m->facts;
-	const mw_sample_t *sample = &m->profile->samples[i];
-	int64_t usable = number_of(m, sample, MW_LABEL_SIZE);
+	int64_t usable = number_of(m, i, MW_LABEL_SIZE);
 	int64_t bytes = value_of(m, i, VALUE_INUSE_SPACE);
 	if (usable <= 0 || bytes <= 0)
 		return;
@@ -156,14 +146,14 @@ static void add_block(maker_t *m, size_t i, size_t function) {
 		.objects = value_of(m, i, VALUE_INUSE_OBJECTS),
 		.bytes = bytes,
 		.samples = value_of(m, i, VALUE_INUSE_SAMPLES),
-		.made_ns = number_of(m, sample, MW_LABEL_MADE),
-		.address = (uint64_t)number_of(m, sample, MW_LABEL_ADDRESS),
+		.made_ns = number_of(m, i, MW_LABEL_MADE),
+		.address = (uint64_t)number_of(m, i, MW_LABEL_ADDRESS),
 		.untouched_bytes = -1,
 	};
 }
 
-static bool is_at_once(const maker_t *m, const mw_sample_t *sample) {
-	const mw_label_t *label = label_of(m, sample, MW_LABEL_LIFETIME);
+static bool is_at_once(const maker_t *m, size_t sample) {
+	const mw_label_t *label = mw_profile_label(m->profile, sample, MW_LABEL_LIFETIME);
 	int decade = label != NULL ? mw_decade_of(mw_profile_string(m->profile, label->text)) : -1;
 	return decade >= 0 && decade < AT_ONCE_DECADES;
 }
@@ -190,15 +180,16 @@ static void add_sample(maker_t *m, size_t i) {
 	facts->alloc_bytes += value_of(m, i, VALUE_ALLOC_SPACE);
 	facts->live_bytes += value_of(m, i, VALUE_INUSE_SPACE);
 	facts->freed_objects += freed;
-	int64_t size = number_of(m, sample, MW_LABEL_SIZE);
+	int64_t size = number_of(m, i, MW_LABEL_SIZE);
 	m->has_sizes = m->has_sizes || (objects > 0 && size > 0);
 	m->has_lifetimes =
-		m->has_lifetimes || (freed > 0 && label_of(m, sample, MW_LABEL_LIFETIME) != NULL);
+		m->has_lifetimes ||
+		(freed > 0 && mw_profile_label(m->profile, i, MW_LABEL_LIFETIME) != NULL);
 	if (grows != NULL && f->grows == NULL)
 		f->grows = grows;
 	if (grows != NULL && objects > 0 && size > 0)
 		add_rung(f, (uint64_t)size, objects, value_of(m, i, VALUE_ALLOC_SAMPLES));
-	if (grows == NULL && freed > 0 && is_at_once(m, sample))
+	if (grows == NULL && freed > 0 && is_at_once(m, i))
 		f->freed_at_once += freed;
 	add_block(m, i, m->function);
 }

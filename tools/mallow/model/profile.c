@@ -432,6 +432,14 @@ bool mw_profile_is_zero_request(const mw_profile_t *p, const mw_sample_t *sample
 	return false;
 }
 
+const mw_label_t *mw_profile_label(const mw_profile_t *p, size_t sample, const char *key) {
+	const mw_sample_t *s = &p->samples[sample];
+	for (uint32_t i = 0; i < s->label_count; i++)
+		if (strcmp(mw_profile_string(p, p->labels[s->label_first + i].key), key) == 0)
+			return &p->labels[s->label_first + i];
+	return NULL;
+}
+
 bool mw_profile_same_stack(const mw_profile_t *p, size_t a, size_t b) {
 	const mw_sample_t *x = &p->samples[a], *y = &p->samples[b];
 	return x->depth == y->depth &&

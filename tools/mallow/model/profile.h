@@ -340,6 +340,8 @@ bool mw_profile_is_zero_request(const mw_profile_t *profile, const mw_sample_t *
 /* True if two samples have equal frames.  Readers place samples that differ only in labels next
  * to each other. */
 bool mw_profile_same_stack(const mw_profile_t *profile, size_t a, size_t b);
+/* Returns the first label of a sample with this key (MW_LABEL_SIZE, ...); NULL: it has none. */
+const mw_label_t *mw_profile_label(const mw_profile_t *profile, size_t sample, const char *key);
 
 /* Sum of one type over all samples, capped at the limits of int64_t. */
 int64_t mw_profile_total(const mw_profile_t *profile, size_t type);

@@ -14,14 +14,6 @@ static void add(int64_t *sum, int64_t value) {
 		*sum = value > 0 ? INT64_MAX : INT64_MIN;
 }
 
-static const mw_label_t *find_label(const mw_profile_t *p, size_t sample, const char *key) {
-	const mw_sample_t *s = &p->samples[sample];
-	for (uint32_t i = 0; i < s->label_count; i++)
-		if (strcmp(mw_profile_string(p, p->labels[s->label_first + i].key), key) == 0)
-			return &p->labels[s->label_first + i];
-	return NULL;
-}
-
 /* Most shares of one kind that are kept.  A stack usually has few, so they are searched one by
  * one; a hostile file may contain millions. */
 #define SHARES_MAX 512
@@ -54,11 +46,11 @@ static int64_t value_at(const mw_profile_t *p, size_t sample, int type) {
 static void add_shares(mw_stack_t *stack, const mw_profile_t *p, size_t i, const columns_t *c) {
 	mw_share_t share = {.objects = value_at(p, i, c->inuse_objects),
 			    .bytes = value_at(p, i, c->inuse_space)};
-	const mw_label_t *size = find_label(p, i, MW_LABEL_SIZE);
-	const mw_label_t *thread = find_label(p, i, MW_LABEL_THREAD);
-	const mw_label_t *id = find_label(p, i, MW_LABEL_THREAD_ID);
-	const mw_label_t *age = find_label(p, i, MW_LABEL_AGE);
-	const mw_label_t *life = find_label(p, i, MW_LABEL_LIFETIME);
+	const mw_label_t *size = mw_profile_label(p, i, MW_LABEL_SIZE);
+	const mw_label_t *thread = mw_profile_label(p, i, MW_LABEL_THREAD);
+	const mw_label_t *id = mw_profile_label(p, i, MW_LABEL_THREAD_ID);
+	const mw_label_t *age = mw_profile_label(p, i, MW_LABEL_AGE);
+	const mw_label_t *life = mw_profile_label(p, i, MW_LABEL_LIFETIME);
 	if (size != NULL) {
 		share.number = size->number;
 		add_share(stack, MW_SHARE_SIZES, &share);

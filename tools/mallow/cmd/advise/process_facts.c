@@ -211,13 +211,9 @@ static void add_blocks(mw_facts_t *facts, const mw_target_t *target, mw_block_pa
 /* Returns where a thread started, by any of its live blocks; NULL: none is sampled. */
 static const char *start_of(const mw_profile_t *p, int thread) {
 	for (size_t i = 0; i < p->sample_count; i++) {
-		const mw_sample_t *sample = &p->samples[i];
-		for (uint32_t k = 0; k < sample->label_count; k++) {
-			const mw_label_t *label = &p->labels[sample->label_first + k];
-			if (label->number == thread &&
-			    strcmp(mw_profile_string(p, label->key), MW_LABEL_THREAD_ID) == 0)
-				return mw_fact_thread_start(p, sample);
-		}
+		const mw_label_t *id = mw_profile_label(p, i, MW_LABEL_THREAD_ID);
+		if (id != NULL && id->number == thread)
+			return mw_fact_thread_start(p, &p->samples[i]);
 	}
 	return NULL;
 }

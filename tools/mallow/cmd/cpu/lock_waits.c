@@ -200,15 +200,8 @@ void mw_lock_waits_add(mw_lock_waits_t *w, mw_profile_t *p) {
 	qsort(w->locks, w->lock_count, sizeof(*w->locks), compare_locks);
 }
 
-static const mw_label_t *label_of(const mw_profile_t *p, const mw_sample_t *s, const char *key) {
-	for (uint32_t i = 0; i < s->label_count; i++)
-		if (strcmp(mw_profile_string(p, p->labels[s->label_first + i].key), key) == 0)
-			return &p->labels[s->label_first + i];
-	return NULL;
-}
-
-static bool is_of_thread(const mw_profile_t *p, const mw_sample_t *s, int thread) {
-	const mw_label_t *id = label_of(p, s, MW_LABEL_THREAD_ID);
+static bool is_of_thread(const mw_profile_t *p, size_t sample, int thread) {
+	const mw_label_t *id = mw_profile_label(p, sample, MW_LABEL_THREAD_ID);
 	return id != NULL && id->number == thread;
 }
 
@@ -262,8 +255,7 @@ static void print_function(FILE *out, const mw_profile_t *p, int thread, bool wa
 	function_sum_t *sums = NULL, one;
 	size_t count = 0, capacity = 0, best = 0;
 	for (size_t i = 0; i < p->sample_count; i++) {
-		if (!is_of_thread(p, &p->samples[i], thread) ||
-		    !find_own(p, &p->samples[i], waits, one.name))
+		if (!is_of_thread(p, i, thread) || !find_own(p, &p->samples[i], waits, one.name))
 			continue;
 		size_t k = 0;
 		while (k < count && strcmp(sums[k].name, one.name) != 0)
@@ -287,8 +279,8 @@ static void print_function(FILE *out, const mw_profile_t *p, int thread, bool wa
 static void print_thread(FILE *out, const mw_profile_t *p, int thread) {
 	char shown[MW_SHOW_BYTES * 2];
 	for (size_t i = 0; i < p->sample_count; i++) {
-		const mw_label_t *name = label_of(p, &p->samples[i], MW_LABEL_THREAD);
-		if (name == NULL || !is_of_thread(p, &p->samples[i], thread))
+		const mw_label_t *name = mw_profile_label(p, i, MW_LABEL_THREAD);
+		if (name == NULL || !is_of_thread(p, i, thread))
 			continue;
 		fprintf(out, "%s (%d)",
 			mw_show_text(mw_profile_string(p, name->text), shown, sizeof(shown)),

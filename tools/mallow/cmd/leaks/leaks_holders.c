@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/leaks/leaks_text.h"
 #include "model/memory.h"
 #include "symbol/symbolize.h"
 #include "view/select/wrappers.h"
@@ -27,7 +26,7 @@ struct mw_holders {
 };
 
 static const char *label_text(const mw_profile_t *p, size_t sample, const char *key) {
-	const mw_label_t *label = mw_leaks_label(p, sample, key);
+	const mw_label_t *label = mw_profile_label(p, sample, key);
 	return label != NULL ? mw_profile_string(p, label->text) : "";
 }
 
@@ -36,7 +35,7 @@ const char *mw_holders_kind(const mw_profile_t *p, size_t sample) {
 }
 
 static bool has_through(const mw_profile_t *p, size_t sample) {
-	const mw_label_t *label = mw_leaks_label(p, sample, MW_LABEL_THROUGH);
+	const mw_label_t *label = mw_profile_label(p, sample, MW_LABEL_THROUGH);
 	return label != NULL && label->number > 0 && p->samples[sample].depth > 2;
 }
 

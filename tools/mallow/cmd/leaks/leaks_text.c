@@ -26,16 +26,8 @@ static const char *plural(uint64_t count) {
 	return count == 1 ? "" : "s";
 }
 
-const mw_label_t *mw_leaks_label(const mw_profile_t *p, size_t sample, const char *key) {
-	const mw_sample_t *s = &p->samples[sample];
-	for (uint32_t i = 0; i < s->label_count; i++)
-		if (strcmp(mw_profile_string(p, p->labels[s->label_first + i].key), key) == 0)
-			return &p->labels[s->label_first + i];
-	return NULL;
-}
-
 static int64_t number_of(const mw_profile_t *p, size_t sample, const char *key) {
-	const mw_label_t *label = mw_leaks_label(p, sample, key);
+	const mw_label_t *label = mw_profile_label(p, sample, key);
 	return label != NULL ? label->number : 0;
 }
 
@@ -48,8 +40,8 @@ mw_leak_stack_t mw_leak_stack_of(const mw_profile_t *p, const mw_stack_t *stack)
 	mw_leak_stack_t sums = {.oldest_ns = INT64_MAX, .peek = ""};
 	size_t i = stack->sample;
 	do {
-		const mw_label_t *kind = mw_leaks_label(p, i, MW_LABEL_LEAK);
-		const mw_label_t *peek = mw_leaks_label(p, i, MW_LABEL_PEEK);
+		const mw_label_t *kind = mw_profile_label(p, i, MW_LABEL_LEAK);
+		const mw_label_t *peek = mw_profile_label(p, i, MW_LABEL_PEEK);
 		bool is_direct =
 			kind != NULL && strcmp(mw_profile_string(p, kind->text), "direct") == 0;
 		int k = is_direct ? MW_LEAK_KIND_DIRECT : MW_LEAK_KIND_INDIRECT;

@@ -38,8 +38,6 @@ typedef struct mw_leak_stack {
 	const char *peek; /* hexadecimal; "" = none */
 } mw_leak_stack_t;
 
-/* Returns the label of a sample; NULL = it has none of this key. */
-const mw_label_t *mw_leaks_label(const mw_profile_t *profile, size_t sample, const char *key);
 /* Adds up the samples of one stack. */
 mw_leak_stack_t mw_leak_stack_of(const mw_profile_t *profile, const mw_stack_t *stack);
 

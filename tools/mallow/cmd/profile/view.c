@@ -124,15 +124,10 @@ static size_t find_instead(const mw_profile_t *p, size_t type, bool by_sample, i
 static bool lacks_threads(const mw_arguments_t *arguments, const mw_profile_t *p, size_t type) {
 	if (strcmp(arguments->subcommand->name, "threads") != 0)
 		return false;
-	for (size_t i = 0; i < p->sample_count; i++) {
-		const mw_sample_t *sample = &p->samples[i];
-		for (uint32_t k = 0; k < sample->label_count && mw_profile_values(p, i)[type] != 0;
-		     k++) {
-			const mw_label_t *label = &p->labels[sample->label_first + k];
-			if (strcmp(mw_profile_string(p, label->key), MW_LABEL_THREAD_ID) == 0)
-				return false;
-		}
-	}
+	for (size_t i = 0; i < p->sample_count; i++)
+		if (mw_profile_values(p, i)[type] != 0 &&
+		    mw_profile_label(p, i, MW_LABEL_THREAD_ID) != NULL)
+			return false;
 	return true;
 }
 
