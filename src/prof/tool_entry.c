@@ -13,6 +13,7 @@
 #include "os/file/proc_threads.h"
 #include "os/lock/lock.h"
 #include "os/platform/interrupted_call.h"
+#include "os/platform/system_call.h"
 #include "os/process/repeated_call.h"
 #include "os/signal/signal.h"
 #include "os/signal/tick.h"

@@ -4,8 +4,9 @@
 
 include-what-you-use finds such lines, in a source and in the header of its name in one run; other
 headers have a run of their own.  A file of the library is looked at as the plain, the hardened and
-the debug library have it: a line counts if it is superfluous in all of them.  A file that the tool
-would also add headers to is left out, because a header may come by way of another.
+the debug library have it, and as another processor's compiler sees it where its headers are
+installed: a line counts if it is superfluous in all of them.  A file that the tool would also add
+headers to is left out, because a header may come by way of another.
 Exit status: 0 none, 1 some, 77 the tool is not installed."""
 import concurrent.futures
 import glob
@@ -19,7 +20,9 @@ TOOL = "include-what-you-use"
 FLAGS = ["-Xiwyu", "--no_fwd_decls", "-std=gnu11", "-D_GNU_SOURCE", "-DMALLOW_VERSION=\"\"",
          "-DMALLOW_BUILT_IN_CONF=\"\"", "-Iinclude", "-Isrc", "-I.",
          "-Icompat/jemalloc/include", "-Icompat/mimalloc/include", "-Icompat/gperftools/include"]
-VARIATIONS = [[], ["-DMW_HARDENED=1"], ["-DMW_DEBUG=1", "-DMW_TESTING=1"]]
+OTHER_PROCESSOR = "aarch64-linux-gnu"
+VARIATIONS = [[], ["-DMW_HARDENED=1"], ["-DMW_DEBUG=1", "-DMW_TESTING=1"],
+              *([[f"--target={OTHER_PROCESSOR}"]] if shutil.which(f"{OTHER_PROCESSOR}-gcc") else [])]
 PART = re.compile(r"^(\S+) should add these lines:\n(.*?)^\S+ should remove these lines:\n(.*?)"
                   r"^The full include-list", re.M | re.S)
 REMOVED = re.compile(r'^- #include "([^"]+)"', re.M)
@@ -29,6 +32,8 @@ def superfluous(path, flags):
     """(file, header) of each include line that is not needed, in the file and in its header."""
     said = subprocess.run([TOOL, *FLAGS, *flags, path], stderr=subprocess.PIPE, text=True,
                           check=False).stderr
+    if "file not found" in said:
+        sys.exit(f"{path} cannot be looked at {flags}: {said}")
     looked_at = {path, re.sub(r"\.c$", ".h", path)}
     found = set()
     for name, added, removed in PART.findall(said):
