@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * fuzz_object.c -- libFuzzer target: any bytes as the program's file, which is asked for the names
- * and lines at addresses all over it, its symbols and its instructions.
+ * and lines at addresses all over it, its symbols and its instructions.  What follows in the input
+ * from a second ELF header on is the program's package of split debug information (.dwp).
  *
  * The command does this in a process of limited memory, because libelf and libdw are not proof
  * against all files.  So is it done here: an input is tried in a forked process first, and done in
@@ -9,12 +10,12 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -221,16 +222,47 @@ static bool try_it(const char *path, const uint8_t *bytes, size_t length) {
 	return false;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
-	char path[64];
-	int fd = memfd_create("object", MFD_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	if (write(fd, bytes, length) == (ssize_t)length) {
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-		if (try_it(path, bytes, length))
-			do_all(path, bytes, length);
+/* Files of the input: the command looks for a package beside the program. */
+static char folder[] = "/tmp/mallow-fuzz.XXXXXX", object[64], package[64];
+
+static void remove_files(void) {
+	unlink(object);
+	unlink(package);
+	rmdir(folder);
+}
+
+static void make_folder(void) {
+	if (object[0] != '\0')
+		return;
+	if (mkdtemp(folder) == NULL) {
+		perror(folder);
+		exit(1);
 	}
-	close(fd);
+	snprintf(object, sizeof(object), "%s/object", folder);
+	snprintf(package, sizeof(package), "%s/object.dwp", folder);
+	atexit(remove_files);
+}
+
+static bool save(const char *path, const uint8_t *bytes, size_t length) {
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	bool is_saved = fd >= 0 && write(fd, bytes, length) == (ssize_t)length;
+	if (fd >= 0)
+		close(fd);
+	return is_saved;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
+	static const uint8_t header[] = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT};
+	const uint8_t *second =
+		length > 1 ? memmem(bytes + 1, length - 1, header, sizeof(header)) : NULL;
+	size_t first_length = second != NULL ? (size_t)(second - bytes) : length;
+	make_folder();
+	if (!save(object, bytes, first_length) ||
+	    (second != NULL && !save(package, second, length - first_length)))
+		return 0;
+	if (second == NULL)
+		unlink(package);
+	if (try_it(object, bytes, first_length))
+		do_all(object, bytes, first_length);
 	return 0;
 }

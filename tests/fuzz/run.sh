@@ -29,6 +29,28 @@ if ! { { [ -e "$build/build.ninja" ] || cmake --preset asan -S "$root" -B "$buil
     exit 1
 fi
 
+# Programs with their packages behind them, plain and compressed.  Only the packages have the units.
+make_packages() {
+    local version
+    mkdir "$probe/packed"
+    cd "$probe/packed" # where -gsplit-dwarf leaves its files
+    for version in 4 5; do
+        clang -g -O1 -shared -gsplit-dwarf "-gdwarf-$version" -nostdlib \
+            -fno-asynchronous-unwind-tables -x c++ ../a.cc -x c ../b.c -o split
+        if [ "$version" = 4 ]; then
+            dwp ./*.dwo -o package
+        else
+            "$root/tests/tool/pack_dwp.py" package ./*.dwo
+        fi || echo "no package of DWARF $version"
+        rm ./*.dwo
+        [ -e package ] || continue
+        objcopy --compress-debug-sections=zlib-gabi package compressed
+        cat split package >"$probe/object/package-$version"
+        cat split compressed >"$probe/object/compressed-$version"
+        rm package
+    done
+}
+
 # Small programs with all kinds of debug information: inlined calls, DWARF 4 and 5, packed, of units
 # apart, two units, a symbol table only, not linked.
 make_objects() {
@@ -58,6 +80,7 @@ END
 -O1 -shared
 END
     clang -g -O1 -c "$probe/a.cc" -o "$probe/object/relocatable"
+    make_packages
     cd "$root"
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # split_debug.sh BUILD_DIR -- each address of a program has the same functions, files and lines,
 # whether its debug information lies in the program, in .dwo files, or in a package (.dwp) of them,
-# which may also be cut or damaged.
+# whose sections may be compressed, and which may also be cut or damaged.
 source "$(dirname "$0")/lib.bash"
 
 # Inlined functions of a header, in functions that have several ranges, an own section, a cold part.
@@ -105,6 +105,25 @@ compile() {
     fail "$name: one.cc does not compile"
 }
 
+# same_packed: the sections of the package, and of the program, may be compressed in each way.
+same_packed() {
+    cp prog plain
+    mkdir away && mv ./*.dwo away
+    for way in zlib-gabi zlib-gnu; do
+        objcopy --compress-debug-sections=$way package.dwp prog.dwp
+        [ "$(stat -c %s prog.dwp)" -lt "$(stat -c %s package.dwp)" ] ||
+            fail "objcopy compresses nothing by $way"
+        all_names prog
+        same "$name, package compressed by $way"
+        objcopy --compress-debug-sections=$way plain prog
+        all_names prog
+        same "$name, package and program compressed by $way"
+        mv plain prog && cp prog plain
+    done
+    rm prog.dwp plain
+    mv away/* . && rmdir away
+}
+
 packages=0
 for compiler in g++ clang++; do
     command -v $compiler >/dev/null || continue
@@ -126,6 +145,7 @@ for compiler in g++ clang++; do
             mv prog.dwp package.dwp
             packages=$((packages + 1))
         done
+        same_packed
         mkdir away && mv ./*.dwo away
         all_names prog
         cmp -s wanted out && fail "$name: the names are known without .dwo files"
@@ -143,8 +163,11 @@ for compiler in g++ clang++; do
         same "$name, by a link"
         sed -i 's|/links/prog$|/prog|' all.heap
         rm -r links other
+        objcopy --compress-debug-sections=zlib-gabi package.dwp compressed.dwp
         for seed in $(seq 12); do
-            python3 - "$seed" package.dwp prog.dwp <<'END'
+            from=package.dwp
+            [ $((seed % 3)) -gt 0 ] || from=compressed.dwp
+            python3 - "$seed" $from prog.dwp <<'END'
 import random, sys
 random.seed(int(sys.argv[1]))
 data = bytearray(open(sys.argv[2], "rb").read())
@@ -161,7 +184,7 @@ END
             says_not err 'signal|crash|ended|damaged'
         done
         mv away/* . && rmdir away
-        rm prog.dwp package.dwp
+        rm prog.dwp package.dwp compressed.dwp
     done
     ok "$compiler"
 done

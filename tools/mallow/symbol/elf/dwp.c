@@ -54,6 +54,7 @@ typedef struct unit {
 
 struct mw_dwp {
 	part_t file; /* the mapped package */
+	Elf *elf;    /* of that; owns the sections that were unpacked */
 	part_t sections[SECTION_COUNT];
 	unit_t **units; /* units that were looked up, also those that are not good */
 	size_t unit_count, unit_capacity;
@@ -71,8 +72,32 @@ static uint64_t read_u64(const unsigned char *bytes) {
 	return value;
 }
 
-/* Fills in the sections that the package has.  Packages have no compressed sections: the programs
- * that make them unpack what they read. */
+/* Returns the kind of a section by its name; `is_old_zlib`: it is compressed as GNU's tools did
+ * before SHF_COMPRESSED, and ".zdebug_info.dwo" is its name then. */
+static section_t kind_of_name(const char *name, bool *is_old_zlib) {
+	*is_old_zlib = strncmp(name, ".zdebug", 7) == 0;
+	for (int i = 0; i < SECTION_COUNT; i++)
+		if (*is_old_zlib ? strcmp(name + 2, names[i] + 1) == 0
+				 : strcmp(name, names[i]) == 0)
+			return (section_t)i;
+	return SECTION_COUNT;
+}
+
+/* Returns the bytes of a section, which libelf unpacks if they are compressed; none if they lie
+ * outside of the file or are damaged. */
+static part_t contents_of(Elf_Scn *s, const GElf_Shdr *section, bool is_old_zlib) {
+	if (section->sh_type == SHT_NOBITS)
+		return (part_t){0};
+	if ((section->sh_flags & SHF_COMPRESSED) != 0 && elf_compress(s, 0, 0) < 0)
+		return (part_t){0};
+	if (is_old_zlib && elf_compress_gnu(s, 0, 0) < 0)
+		return (part_t){0};
+	const Elf_Data *data = elf_rawdata(s, NULL);
+	return data != NULL && data->d_buf != NULL ? (part_t){data->d_buf, data->d_size}
+						   : (part_t){0};
+}
+
+/* Fills in the sections that the package has. */
 static bool read_sections(mw_dwp_t *p) {
 	Elf64_Ehdr header;
 	if (p->file.size < sizeof(header))
@@ -81,27 +106,20 @@ static bool read_sections(mw_dwp_t *p) {
 	if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
 		return false;
-	Elf *elf = elf_memory((char *)p->file.bytes, p->file.size);
+	p->elf = elf_memory((char *)p->file.bytes, p->file.size);
 	size_t strings;
-	if (elf == NULL || elf_getshdrstrndx(elf, &strings) != 0) {
-		elf_end(elf);
+	if (p->elf == NULL || elf_getshdrstrndx(p->elf, &strings) != 0)
 		return false;
-	}
-	for (Elf_Scn *s = elf_nextscn(elf, NULL); s != NULL; s = elf_nextscn(elf, s)) {
+	for (Elf_Scn *s = elf_nextscn(p->elf, NULL); s != NULL; s = elf_nextscn(p->elf, s)) {
 		GElf_Shdr section;
+		bool is_old_zlib;
 		const char *name = gelf_getshdr(s, &section) != NULL
-					   ? elf_strptr(elf, strings, section.sh_name)
+					   ? elf_strptr(p->elf, strings, section.sh_name)
 					   : NULL;
-		bool is_there = name != NULL && section.sh_type != SHT_NOBITS &&
-				(section.sh_flags & SHF_COMPRESSED) == 0 &&
-				section.sh_offset <= p->file.size &&
-				section.sh_size <= p->file.size - section.sh_offset;
-		for (int i = 0; is_there && i < SECTION_COUNT; i++)
-			if (strcmp(name, names[i]) == 0)
-				p->sections[i] = (part_t){p->file.bytes + section.sh_offset,
-							  section.sh_size};
+		section_t kind = name != NULL ? kind_of_name(name, &is_old_zlib) : SECTION_COUNT;
+		if (kind != SECTION_COUNT)
+			p->sections[kind] = contents_of(s, &section, is_old_zlib);
 	}
-	elf_end(elf);
 	return p->sections[INFO].size > 0 && p->sections[INDEX].size > 0;
 }
 
@@ -111,8 +129,10 @@ static mw_dwp_t *open_at(const char *path) {
 	if (fd < 0)
 		return NULL;
 	void *bytes = MAP_FAILED;
+	/* libelf writes to the headers of the sections that it unpacks. */
 	if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_size > 0)
-		bytes = mmap(NULL, (size_t)file.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		bytes = mmap(NULL, (size_t)file.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd,
+			     0);
 	close(fd);
 	if (bytes == MAP_FAILED)
 		return NULL;
@@ -157,6 +177,7 @@ void mw_dwp_close(mw_dwp_t *p) {
 	for (size_t i = 0; i < p->unit_count; i++)
 		free_unit(p->units[i]);
 	free(p->units);
+	elf_end(p->elf);
 	munmap((void *)p->file.bytes, p->file.size);
 	free(p);
 }
@@ -228,7 +249,8 @@ static bool find_parts(const mw_dwp_t *p, uint64_t number, part_t parts[SECTION_
 	return parts[INFO].size > 0 && parts[ABBREVIATIONS].size > 0;
 }
 
-/* Returns a section of the file that holds the skeleton.  libdw has unpacked it. */
+/* Returns a section of the file that holds the skeleton.  libdw has unpacked it, and left it the
+ * name ".zdebug_addr". */
 static part_t section_of(Dwarf *debug, const char *wanted) {
 	Elf *elf = dwarf_getelf(debug);
 	size_t strings;
@@ -239,7 +261,9 @@ static part_t section_of(Dwarf *debug, const char *wanted) {
 		if (gelf_getshdr(s, &section) == NULL)
 			continue;
 		const char *name = elf_strptr(elf, strings, section.sh_name);
-		if (name == NULL || strcmp(name, wanted) != 0)
+		if (name == NULL ||
+		    (strcmp(name, wanted) != 0 &&
+		     (strncmp(name, ".z", 2) != 0 || strcmp(name + 2, wanted + 1) != 0)))
 			continue;
 		const Elf_Data *data = elf_rawdata(s, NULL);
 		return data != NULL && data->d_buf != NULL ? (part_t){data->d_buf, data->d_size}
