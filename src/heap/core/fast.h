@@ -139,10 +139,6 @@ MW_ALWAYS_INLINE bool mw_fast_is_own(mw_entry_t *entry) {
 	return atomic_load_explicit(&entry->owner, memory_order_relaxed) == self;
 }
 
-MW_ALWAYS_INLINE bool mw_fast_owns(const mw_page_t *page) {
-	return mw_fast_is_own(mw_page_entry(page));
-}
-
 /* Returns the list of an entry that was read already.  The empty statement hides the address, so
  * that neither load needs an instruction to compute it. */
 MW_ALWAYS_INLINE mw_list_t *mw_fast_list(mw_place_in_chunk_t place) {

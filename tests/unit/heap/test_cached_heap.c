@@ -127,14 +127,15 @@ static void test_a_thread_pointer_is_not_enough(void) {
 	pthread_barrier_wait(&barrier);
 	void *block = mw_heap_alloc(BYTES);
 	mw_heap_t *heap = mw_thread.heap;
-	CHECK(mw_fast_owns(mw_page_of_slice((uintptr_t)block)) || !mw_harden_has_fast_paths());
+	CHECK(mw_fast_is_own(mw_page_entry(mw_page_of_slice((uintptr_t)block))) ||
+	      !mw_harden_has_fast_paths());
 	end_thread();
 	pthread_barrier_wait(&barrier);
 	pthread_join(other, NULL);
 	mw_fast_free(mw_heap_alloc(BYTES));
 	CHECK(mw_thread.heap != heap);
 	CHECK(mw_cached_heaps == heap);
-	CHECK(!mw_fast_owns(mw_page_of_slice((uintptr_t)block)));
+	CHECK(!mw_fast_is_own(mw_page_entry(mw_page_of_slice((uintptr_t)block))));
 	mw_fast_free(block);
 	everything_is_back();
 }

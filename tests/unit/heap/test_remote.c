@@ -376,11 +376,11 @@ static void test_full_pages_are_the_next_threads_of_the_heap(void) {
 	mw_page_t *page = page_of(0);
 	CHECK_EQ(page->state, MW_PAGE_FULL);
 	CHECK(atomic_load(&page->last_heap) == mw_thread.heap);
-	CHECK(!mw_fast_owns(page));
+	CHECK(!mw_fast_is_own(mw_page_entry(page)));
 	drop(0);
 	CHECK(atomic_load(&page->heap) == mw_thread.heap);
 	CHECK_EQ(page->state, MW_PAGE_QUEUED);
-	CHECK(mw_fast_owns(page));
+	CHECK(mw_fast_is_own(mw_page_entry(page)));
 	uint32_t used = page->used;
 	drop(1);
 	CHECK_EQ(page->used, used - 1);
@@ -415,7 +415,7 @@ static void test_a_thread_that_frees_leaves_a_full_page_to_those_that_allocate(v
 	unsigned made = 0;
 	while (page->state != MW_PAGE_QUEUED && made < 10000)
 		CHECK((more[made++] = mw_heap_alloc(64)) != NULL);
-	CHECK(mw_fast_owns(page));
+	CHECK(mw_fast_is_own(mw_page_entry(page)));
 	CHECK_EQ(stat_of(MW_STAT_abandoned_pages), listed);
 	while (made > 0)
 		mw_fast_free(more[--made]);

@@ -110,12 +110,12 @@ static void test_the_owner_takes_a_full_page_back_by_freeing(void) {
 		mw_page_t *page = full_page();
 		bool tiny = mw_class_of(block_bytes) < MW_TINY_CLASSES;
 		/* Above tiny frees go into the tcache list first, by the fast path. */
-		CHECK_EQ(mw_fast_owns(page), !tiny);
+		CHECK_EQ(mw_fast_is_own(mw_page_entry(page)), !tiny);
 		uint32_t used = page->used;
 		mw_fast_free(blocks[count / 2]);
 		CHECK_EQ(page->used, tiny ? used - 1 : used);
 		mw_heap_head_flush(mw_thread.heap, mw_class_of(block_bytes));
-		CHECK(mw_fast_owns(page));
+		CHECK(mw_fast_is_own(mw_page_entry(page)));
 		CHECK_EQ(page->state, MW_PAGE_QUEUED);
 		CHECK_EQ(page->used, used - 1);
 		blocks[count / 2] = mw_heap_alloc(block_bytes);
