@@ -26,12 +26,18 @@ mw_chunks_t mw_chunks = {.decay = {.delay_ns = MW_DECAY_DEFAULT_NS, .early = tru
 /* A heap of fewer chunks gets no huge pages, as their unused ends would be a large part of it (why
  * 16 MiB: doc/adr/0038-huge-pages.md). */
 #define HUGE_PAGES_FROM_CHUNK 4u
+/* One chunk of so many gets none later either: it tells whether the program still touches what it
+ * allocates. */
+#define SMALL_PAGES_EACH 32u
 
 static mw_os_huge_pages_use_t next_use(void) {
-	if (MW_HARDEN_ON && mw_chunks.chunk_count > 0)
+	size_t chunks = mw_chunks.chunk_count;
+	if (MW_HARDEN_ON && chunks > 0)
 		return MW_OS_HUGE_PAGES_UNKNOWN; /* slices without access divide the chunk */
-	return mw_chunks.chunk_count < HUGE_PAGES_FROM_CHUNK ? MW_OS_HUGE_PAGES_LITTLE
-							     : MW_OS_HUGE_PAGES_ALL;
+	return chunks < HUGE_PAGES_FROM_CHUNK || chunks % SMALL_PAGES_EACH == 0 ||
+			       mw_chunks_are_little_touched()
+		       ? MW_OS_HUGE_PAGES_LITTLE
+		       : MW_OS_HUGE_PAGES_ALL;
 }
 
 static mw_chunk_t *map_chunk(unsigned node) {
@@ -58,6 +64,8 @@ static mw_chunk_t *map_chunk(unsigned node) {
 	/* A chunk that is mapped again kept its slice 0, of small pages. */
 	unsigned halves = !huge ? 0 : fresh ? 3 : 2;
 	__atomic_store_n(&chunk->huge_halves, (uint8_t)halves, __ATOMIC_RELAXED);
+	if (halves == 0)
+		mw_chunks.newest_without_huge_pages = chunk;
 	chunk->never_purged = pool;
 	chunk->node = (uint8_t)node;
 	chunk->free_mask = MW_HARDEN_USABLE_SLICES;

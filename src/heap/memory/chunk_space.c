@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT
- * chunk_space.c -- slices 1 to 63 of free chunks are unmapped, and mapped again. */
+ * chunk_space.c -- the memory of chunks, as the kernel has it: slices 1 to 63 of free chunks are
+ * unmapped, and mapped again; how much of a chunk was touched. */
+#include <stddef.h>
+#include <stdint.h>
+
 #include "heap/layout/link.h"
 #include "heap/layout/page.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/chunk_state.h"
 #include "heap/memory/harden_space.h"
+#include "os/file/file.h"
 #include "os/memory/map.h"
 
 /* Each unmapped chunk is a mapping of its own; a process may have 65,530 (vm.max_map_count). */
@@ -91,4 +96,50 @@ mw_chunk_t *mw_chunk_remap(void) {
 		append(chunk);
 	}
 	return NULL;
+}
+
+#define SLICE_PAGES (MW_SLICE_BYTES / MW_OS_PAGE_BYTES)
+/* Of each sixteen slices, so many at their start are looked at. */
+#define SLICES_AT_ONCE 4u
+#define SLICES_STEP 16u
+/* Fewer pages in use say nothing. */
+#define PAGES_MIN (SLICES_AT_ONCE * SLICE_PAGES)
+#define HOLDS_MEMORY ((uint64_t)3 << 62) /* resident, or in swap */
+
+typedef struct touched {
+	unsigned in_use, present; /* pages */
+} touched_t;
+
+/* Counts slices [first, first + SLICES_AT_ONCE). */
+static MW_COLD bool count(int file, const mw_chunk_t *chunk, unsigned first, touched_t *touched) {
+	uint64_t pages[SLICES_AT_ONCE * SLICE_PAGES];
+	uint64_t number = (uintptr_t)chunk / MW_OS_PAGE_BYTES + first * SLICE_PAGES;
+	if (mw_os_read_at(file, pages, sizeof pages, number * sizeof *pages) != sizeof pages)
+		return false;
+	for (unsigned i = 0; i < SLICES_AT_ONCE * SLICE_PAGES; i++) {
+		unsigned slice = first + (unsigned)(i / SLICE_PAGES);
+		if (slice == 0 || chunk->free_mask >> slice & 1)
+			continue;
+		touched->in_use++;
+		touched->present += (pages[i] & HOLDS_MEMORY) != 0;
+	}
+	return true;
+}
+
+/* Not by mincore(2): a filter of system calls may end a program that calls it. */
+bool mw_chunks_are_little_touched(void) {
+	const mw_chunk_t *chunk = mw_chunks.newest_without_huge_pages;
+	touched_t touched = {0};
+	if (!chunk || chunk->is_unmapped)
+		return mw_chunks.little_touched;
+	int file = mw_os_open(MW_OS_NO_DIRECTORY, "/proc/self/pagemap", MW_OS_READ);
+	if (file < 0)
+		return mw_chunks.little_touched;
+	bool read = true;
+	for (unsigned first = 0; read && first < MW_CHUNK_SLICES; first += SLICES_STEP)
+		read = count(file, chunk, first, &touched);
+	mw_os_close(file);
+	if (read && touched.in_use >= PAGES_MIN)
+		mw_chunks.little_touched = touched.present < touched.in_use / 2;
+	return mw_chunks.little_touched;
 }

@@ -6,6 +6,7 @@
 #define MW_HEAP_CHUNK_STATE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,8 @@ typedef struct mw_chunks {
 	size_t purges, purge_calls; /* chunks purged, and system calls for them */
 	size_t muzzy_purges, muzzy_purge_calls, muzzy_purged_slices;
 	size_t huge_pages_purged; /* stretches of 2 MiB that lost some memory */
+	const mw_chunk_t *newest_without_huge_pages;
+	bool little_touched; /* see mw_chunks_are_little_touched() */
 } mw_chunks_t;
 extern __attribute__((visibility("hidden"))) mw_chunks_t mw_chunks;
 
@@ -78,6 +81,13 @@ static inline void mw_chunks_unlist(mw_chunk_t *chunk) {
 /* Maps the slices of an unmapped chunk again, if no other memory has come to lie there; NULL: none.
  * The chunk is in no list of free slices yet. */
 MW_COLD mw_chunk_t *mw_chunk_remap(void);
+
+/* Returns whether less than half of the memory in blocks was touched, as far as the kernel's table
+ * tells of the newest chunk that has no huge pages (in a huge page, all of it is resident after the
+ * first touch).  Where nothing can be read or that chunk is mostly free, the answer is that of the
+ * call before; at first it is no.  Reads /proc/self/pagemap, which takes some 10 us.  errno kept.
+ */
+MW_COLD bool mw_chunks_are_little_touched(void);
 
 /* Puts the chunk into the list of those to be purged.  True: it is due first. */
 bool mw_chunks_purge_later(mw_chunk_t *chunk);

@@ -37,7 +37,7 @@ static bool count_prefaults(mw_os_call_t call) {
 	return false;
 }
 
-/* The pages of a chunk that is new and wholly taken, by slice. */
+/* The pages of a chunk that is new and wholly taken, by slice; one kernel page of 16 is touched. */
 typedef struct taken {
 	mw_chunk_t *chunk;
 	mw_page_t *pages[MW_CHUNK_SLICES];
@@ -89,7 +89,7 @@ static bool kernel_has_huge_pages(void) {
 	return access("/sys/kernel/mm/transparent_hugepage/enabled", R_OK) == 0;
 }
 
-static taken_t small_heap[4], grown[4];
+static taken_t small_heap[4], little_touched[2], grown[4];
 
 static void a_small_heap_gets_none(void) {
 	mw_os_huge_pages_set_fake(MW_OS_HUGE_PAGES_SYSTEM_ALWAYS);
@@ -98,6 +98,24 @@ static void a_small_heap_gets_none(void) {
 		CHECK_EQ(small_heap[i].chunk->huge_halves, 0);
 		CHECK(!kernel_has_huge_pages() || has_flag(small_heap[i].chunk, " nh"));
 	}
+}
+
+static void touch_all(const taken_t *taken) {
+	for (unsigned slice = 0; slice < MW_CHUNK_SLICES; slice++)
+		if (taken->pages[slice])
+			memset(taken->pages[slice]->start, 1, MW_SLICE_BYTES);
+}
+
+/* A huge page would make all of it resident. */
+static void what_is_little_touched_gets_none(void) {
+	for (unsigned i = 0; i < 2; i++) {
+		mw_os_huge_pages_set_fake(i == 0 ? MW_OS_HUGE_PAGES_SYSTEM_ALWAYS
+						 : MW_OS_HUGE_PAGES_SYSTEM_MADVISE);
+		little_touched[i] = take_chunk();
+		CHECK_EQ(little_touched[i].chunk->huge_halves, 0);
+		CHECK(!kernel_has_huge_pages() || has_flag(little_touched[i].chunk, " nh"));
+	}
+	touch_all(&little_touched[1]);
 }
 
 /* Each setting of the system in turn: the kernel is asked where asking is what it takes. */
@@ -115,6 +133,7 @@ static void a_grown_heap_gets_them(void) {
 	for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
 		mw_os_huge_pages_set_fake(rows[i].setting);
 		grown[i] = take_chunk();
+		touch_all(&grown[i]);
 		if (!kernel_has_huge_pages())
 			continue;
 		CHECK_EQ(grown[i].chunk->huge_halves, rows[i].halves);
@@ -211,10 +230,11 @@ static void all_is_all(void) {
 	static mw_page_t *fill[16 * MW_CHUNK_SLICES];
 	mw_page_t *page;
 	unsigned count = 0;
-	do
+	do {
+		CHECK(count < sizeof fill / sizeof *fill);
 		CHECK((fill[count++] = page = mw_chunk_take(1, 1)) != NULL);
-	while (mw_chunk_of(page)->huge_halves != 3 || mw_page_slice_index(page) != HALF + 1);
-	memset(page->start, 1, MW_SLICE_BYTES);
+		memset(page->start, 1, MW_SLICE_BYTES);
+	} while (mw_chunk_of(page)->huge_halves != 3 || mw_page_slice_index(page) != HALF + 1);
 	mw_chunk_t *chunk = mw_chunk_of(page);
 	mw_chunk_give(page, MW_PAGE_NONE);
 	mw_chunk_purge(true);
@@ -263,6 +283,7 @@ int main(void) {
 	mw_chunk_set_keep_min_bytes(256 << 10);
 	mw_chunk_set_decay(SECOND, true);
 	RUN(a_small_heap_gets_none);
+	RUN(what_is_little_touched_gets_none);
 	RUN(a_grown_heap_gets_them);
 	RUN(blocks_of_a_grown_heap_get_them);
 	if (kernel_has_huge_pages()) {
