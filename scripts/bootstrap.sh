@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # bootstrap.sh JOB... -- installs the Debian packages the jobs need (scripts/packages.txt), as root
-# or through sudo.  Says what it installs; silent when nothing is missing.
+# or through sudo.  Says what it installs and what the release does not have; silent when nothing is
+# missing.
 . "$(dirname "$0")/lib/common.sh"
 
 LIST=$MALLOW_ROOT/scripts/packages.txt
@@ -22,11 +23,40 @@ packages_of() {
     [ -n "$known" ] || die "$1: no such job; the jobs are in $LIST"
 }
 
-# Prints those of the packages that are not installed.
+# matching WORD: those names of standard input that the word matches.
+matching() {
+    local name
+    while read -r name; do
+        # shellcheck disable=SC2053 # a word is a pattern
+        [[ $name != $1 ]] || echo "$name"
+    done
+}
+
+# Prints those of the words that no installed package matches.
 missing_of() {
+    local word
     dpkg-query -W -f='${Package} ${Status}\n' "$@" 2>/dev/null |
         sed -n 's/ install ok installed$//p' | sort -u >"$LOG" || true
-    printf '%s\n' "$@" | sort -u | comm -23 - "$LOG"
+    for word in "$@"; do
+        [ -n "$(matching "$word" <"$LOG")" ] || echo "$word"
+    done
+    rm -f "$LOG"
+}
+
+# Prints "WORD PACKAGE" for each of the words that apt's lists have a package for; if several match,
+# the newest.  madison knows real packages only, none that another package "provides".
+available_of() {
+    local word names=()
+    for word in "$@"; do
+        case $word in
+        *\**) mapfile -t -O "${#names[@]}" names < <(apt-cache pkgnames "${word%%\**}") ;;
+        *) names+=("$word") ;;
+        esac
+    done
+    apt-cache madison "${names[@]}" 2>/dev/null | awk '{ print $1 }' | sort -Vu >"$LOG" || true
+    for word in "$@"; do
+        matching "$word" <"$LOG" | tail -n 1 | sed "s/^/$word /"
+    done
     rm -f "$LOG"
 }
 
@@ -42,7 +72,22 @@ install_packages() {
         chmod 755 "$policy"
     fi
     export DEBIAN_FRONTEND=noninteractive
-    apt-get -qq update && apt-get -qq -y --no-install-recommends install "$@"
+    apt-get -qq -y --no-install-recommends install "$@"
+}
+
+# as_root ARGUMENT...: apt-get's output goes to a log, which remains when it fails.
+as_root() {
+    local sudo=()
+    if [ "$(id -u)" != 0 ]; then
+        command -v sudo >/dev/null ||
+            die "packages are missing, and neither root nor sudo is at hand; install them first"
+        sudo=(sudo)
+    fi
+    "${sudo[@]}" "$@" >"$LOG" 2>&1 || {
+        tail -n 20 "$LOG" >&2
+        die "apt-get could not install them; its whole output is in $LOG"
+    }
+    rm -f "$LOG"
 }
 
 if [ "${1:-}" = --install ]; then
@@ -70,16 +115,18 @@ fi
 missing=$(missing_of $wanted)
 [ -n "$missing" ] || exit 0
 
-say "installing Debian packages: $(echo "$missing" | tr '\n' ' ')"
-as_root=()
-if [ "$(id -u)" != 0 ]; then
-    command -v sudo >/dev/null ||
-        die "these packages are missing, and neither root nor sudo is at hand; install them first"
-    as_root=(sudo)
-fi
 # shellcheck disable=SC2086
-"${as_root[@]}" "$MALLOW_ROOT/scripts/bootstrap.sh" --install $missing >"$LOG" 2>&1 || {
-    tail -n 20 "$LOG" >&2
-    die "apt-get could not install them; its whole output is in $LOG"
-}
-rm -f "$LOG"
+found=$(available_of $missing)
+# Apt's lists may be old, or not there at all.
+if [ -n "$found" ] || [ -z "$(apt-cache madison coreutils 2>/dev/null)" ]; then
+    say "installing Debian packages: $(echo "$missing" | tr '\n' ' ')"
+    as_root apt-get -qq update
+    # shellcheck disable=SC2086
+    found=$(available_of $missing)
+    # shellcheck disable=SC2046
+    [ -z "$found" ] ||
+        as_root "$MALLOW_ROOT/scripts/bootstrap.sh" --install $(cut -d ' ' -f 2 <<<"$found")
+fi
+lacking=$(comm -23 <(echo "$missing" | sort) <(cut -d ' ' -f 1 <<<"$found" | sort))
+[ -z "$lacking" ] ||
+    say "this release does not have $(echo "$lacking" | paste -sd ' '); what needs them is skipped"

@@ -42,6 +42,11 @@ static void sizes_that_no_machine_has(void) {
 	must_refuse(reallocarray(NULL, root, root));
 }
 
+/* The compiler does not know that this may free its argument, and so permits that refused blocks
+ * are used. */
+static void *(*volatile resize)(void *, size_t) = realloc;
+static void *(*volatile resize_array)(void *, size_t, size_t) = reallocarray;
+
 static void refusals_leave_the_block(void) {
 	static const size_t sizes[] = {1, 100, 1024, 5000, 60000, 70000, 1 << 20, 3 << 20};
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -50,11 +55,11 @@ static void refusals_leave_the_block(void) {
 		memset(block, 7, sizes[i]);
 		errno = 0;
 		for (size_t less = 0; less < 9000; less += 450) {
-			must_refuse(realloc(block, most - less));
-			must_refuse(realloc(block, half - less));
+			must_refuse(resize(block, most - less));
+			must_refuse(resize(block, half - less));
 		}
-		must_refuse(reallocarray(block, most / 2, 3));
-		must_refuse(realloc(block, (size_t)1 << 46));
+		must_refuse(resize_array(block, most / 2, 3));
+		must_refuse(resize(block, (size_t)1 << 46));
 		for (size_t at = 0; at < sizes[i]; at++)
 			MUST(block[at] == 7);
 		free(block);

@@ -3,6 +3,7 @@
 # advise.sh BUILD_DIR -- `mallow advise`: programs with one fault each, found with the function's
 # name and a number; a program without a fault; what cannot be answered; the commands it names.
 source "$(dirname "$0")/lib.bash"
+needs python3 ps
 g++ -g -O1 -fno-builtin -fno-optimize-sibling-calls -pthread -o advised "$here/advised.cc" ||
     fail "advised.cc does not compile"
 

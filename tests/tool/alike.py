@@ -114,7 +114,9 @@ def raw(text):
         if sample:
             yield " ".join(sample[1].split()) + ":" + sample[2]
     for line in text[text.index("\nLocations"):text.index("\nMappings")].splitlines()[2:]:
-        yield " ".join(line.split()).replace(" ./", " ").replace(" M=0 ", " ")
+        # Newer pprofs write a column, which mallow's profiles do not have.
+        line = re.sub(r"(:\d+):0( s=\d+)$", r"\1\2", " ".join(line.split()))
+        yield line.replace(" ./", " ").replace(" M=0 ", " ")
 
 
 facts = {"traces": traces, "dot": dot, "callgrind": callgrind, "raw": raw}[sys.argv[1]]

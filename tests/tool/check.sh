@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # check.sh BUILD_DIR -- `mallow check`: exit statuses, offending stacks, suppressions, JSON, JUnit.
 source "$(dirname "$0")/lib.bash"
+needs python3
 cat >leaks.c <<'EOF'
 #include <stdlib.h>
 void *leak_here(size_t size) { return malloc(size); }
@@ -39,7 +40,7 @@ for options in "--focus leak_here" "--thread leaks --ignore nothing" "--tagfocus
     try 1 "$mallow" check --max-live 100K $options 2.pb.gz
     says out '^FAILED +max-live: '
 done
-for options in "--thread nobody" "--tagfocus thread=nobody" "--exclude ."; do
+for options in "--thread nobody" "--tagfocus thread=nobody" "--show-from main --exclude ."; do
     # shellcheck disable=SC2086 # words
     try 0 "$mallow" check --max-live 100K $options 2.pb.gz
 done

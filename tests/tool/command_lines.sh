@@ -75,7 +75,7 @@ for name in plain x.txt x.svg x.anything; do
     try 0 "$pprof" -proto -output="$name" prog both.heap
     [ "$(head -c2 "$name" | od -An -tx1)" = ' 1f 8b' ] || fail "-proto -output=$name"
     try 0 "$pprof" -text -output="$name" prog both.heap
-    grep -q leaf "$name" || fail "-text -output=$name: $(head -c 99 "$name")"
+    grep -q '%  leaf$' "$name" || fail "-text -output=$name: $(head -c 99 "$name")"
     rm "$name"
 done
 if command -v dot >/dev/null; then

@@ -3,6 +3,7 @@
 # control.sh BUILD_DIR -- orders to several processes, settings, sessions, strict starts, dumps at
 # intervals and by the process, clean.
 source "$(dirname "$0")/lib.bash"
+needs python3
 cc -g -O1 -pthread -o churner "$here/churner.c" || fail "cc"
 
 # launch NAME CONF [ARGUMENT]: a churner of that name; its pid is in $pid.

@@ -4,6 +4,7 @@
 # a control character in it: every view in every form, every field of a profile, the messages, and
 # JSON.
 source "$(dirname "$0")/lib.bash"
+needs python3
 evil=$'\033]0;title\007\177\302\23331m\342\200\256\342\201\246\330\234\342\200\217\342\200\250\233\r'
 
 # What reorders a line, as UTF-8 or as JSON's escape.

@@ -3,6 +3,7 @@
 # cost_limit.sh BUILD_DIR -- a thread whose samples would cost too much is sampled at a larger T:
 # status and report say so, and prof_cost_limit:0 turns it off.
 source "$(dirname "$0")/lib.bash"
+needs python3
 cat >busy.c <<'END'
 #include <stdlib.h>
 int main(void) {

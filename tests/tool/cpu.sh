@@ -3,6 +3,7 @@
 # cpu.sh BUILD_DIR -- CPU time, live and after the end: starts and stops, sessions, a kill,
 # python3 and redis-server, formats for pprof, forked children.
 source "$(dirname "$0")/lib.bash"
+needs python3
 library=$build/lib/libmallow.so
 # Not a shell script that executes it.
 python3=$(python3 -c 'import sys; print(sys.executable)')

@@ -3,6 +3,7 @@
 # cpu_events.sh BUILD_DIR -- `mallow cpu --event`: page faults beside the kernel's count, frames of
 # the kernel, events that the kernel or the machine refuses.
 source "$(dirname "$0")/lib.bash"
+needs python3
 cc -g -O1 -fno-builtin -pthread -o faults "$here/faults.c" || fail "cc"
 mkfifo pipe
 MALLOW_CONF=prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so ./faults <pipe >ready &

@@ -3,6 +3,7 @@
 # cpu_shares.sh BUILD_DIR -- CPU time by function against the threads' own clocks, and the total
 # against the process's.
 source "$(dirname "$0")/lib.bash"
+needs python3
 cc -g -O1 -pthread -o shares "$here/shares.c" || fail "cc"
 
 # Against the threads' own clocks.  Each share is within six standard deviations of a binomial

@@ -3,6 +3,7 @@
 # details.sh BUILD_DIR -- what is known of each stack: sizes, threads, lifetimes, the peak,
 # intervals; in the report, as JSON and in a dump.
 source "$(dirname "$0")/lib.bash"
+needs python3
 cc -g -O1 -fno-builtin -pthread -o details "$here/details.c" || fail "cc"
 conf=prof_sample:1,prof_state_min:0,prof_bt_max:3 start_ready ./details
 

@@ -3,6 +3,7 @@
 # diff.sh BUILD_DIR -- two profiles compared: growth over time and the p-value of each change;
 # more than two: the slope of each function.
 source "$(dirname "$0")/lib.bash"
+needs python3
 
 # Five profiles, a minute apart: leak() grows by 100 in each, cache() goes up and down, config()
 # stays.

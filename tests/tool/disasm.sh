@@ -4,6 +4,7 @@
 # them for each address, both syntaxes, aarch64; the web page; files that are missing or damaged.
 source "$(dirname "$0")/lib.bash"
 source "$here/pprof.bash"
+needs python3
 pprof=
 ! has_pprof || pprof=yes
 
@@ -73,7 +74,8 @@ END
     # shellcheck disable=SC2046 # numbers
     python3 -c 'import json, re
 code = {int(m[1], 16): m[2]
-        for m in re.finditer(r"^ +([0-9a-f]+):\t(\S+)", open("code").read(), re.M)}
+        for m in re.finditer(r"^ +([0-9a-f]+):\t(?:data16 |cs )*(\S+)", open("code").read(),
+                             re.M)}
 names = {"call": "callq", "ret": "retq", "jmp": "jmp"}
 count = 0
 for function in json.load(open("out"))["functions"]:

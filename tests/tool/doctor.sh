@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # doctor.sh BUILD_DIR -- `mallow doctor`: each thing that can be wrong is made wrong, and found.
 source "$(dirname "$0")/lib.bash"
+needs python3
 unset MALLOC_CONF MALLOW_CONF
 
 # diagnosis HEALTH TOPIC PATTERN: a line of the output.

@@ -3,6 +3,7 @@
 # ending.sh BUILD_DIR -- a process that is about to end has no memory any more, in which its library
 # could be seen: it "has ended", and does not lack the library.
 source "$(dirname "$0")/lib.bash"
+needs pgrep
 [ -n "${MALLOW_TEST_OWN_PIDS:-}" ] || skip "pid namespaces take root"
 # The first process of a pid namespace is no zombie before all others are waited for, which a tracer
 # outside can put off.

@@ -4,6 +4,7 @@
 # name of the library in it, and where its file, its state file's name or its mounts are. A library
 # that is not this command's is not entered.
 source "$(dirname "$0")/lib.bash"
+needs python3 pgrep
 cc -g -O1 -o poller "$here/poller.c" || fail "cc"
 
 # asleep COMMAND...: the poller behind it, whose pid is in $pid and which ends with $input.

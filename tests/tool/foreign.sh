@@ -3,7 +3,7 @@
 # foreign.sh BUILD_DIR -- recordings of heaptrack and massif: the same totals as their own programs
 # print.
 source "$(dirname "$0")/lib.bash"
-needs heaptrack heaptrack_print valgrind ms_print
+needs python3 heaptrack heaptrack_print valgrind ms_print
 cat >prog.cc <<'EOF'
 #include <cstdlib>
 #include <map>

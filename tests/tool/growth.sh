@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # growth.sh BUILD_DIR -- `mallow leaks --growth`: who holds memory that is in use and reachable.
 source "$(dirname "$0")/lib.bash"
+needs python3
 cc -g -O1 -fno-optimize-sibling-calls -pthread -o holders "$here/holders.c" || fail "cc"
 
 # launch CONF: its pid is in $pid; it ends when descriptor $input is closed.

@@ -3,6 +3,7 @@
 # hostile_sizes.sh BUILD_DIR -- what a crafted file can make the command take: memory, time, lines
 # on the terminal.
 source "$(dirname "$0")/lib.bash"
+needs python3
 
 # within KIB SECONDS STATUS COMMAND...: as try, with at most so much address space and processor
 # time.

@@ -3,6 +3,7 @@
 # json.sh BUILD_DIR -- every view's --json: it is as doc/reference/mallow.schema.json says, which
 # describes each member, and has the numbers of the program.
 source "$(dirname "$0")/lib.bash"
+needs python3
 
 cat >made.c <<'CODE'
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 # killed_entry.sh BUILD_DIR -- commands that have a sleeping process answer are killed at any
 # moment: no call of the process returns EINTR, and it still answers.
 source "$(dirname "$0")/lib.bash"
+needs python3
 [ "$(uname -m)" = x86_64 ] || skip "a sleeping process is woken on x86-64 only"
 cc -g -O1 -pthread -o undisturbed "$here/undisturbed.c" || fail "cc"
 mkfifo pipe

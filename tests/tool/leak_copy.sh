@@ -6,6 +6,7 @@
 # holds no file of the program open; it ends with the command, the process and itself killed in the
 # middle.
 source "$(dirname "$0")/lib.bash"
+needs python3 pgrep
 library=$build/lib/libmallow.so
 cc -g -O1 -o copied "$here/copied.c" || fail "cc"
 [ "$(uname -m)" = x86_64 ] || leave_out "a sleeping process is woken on x86-64"

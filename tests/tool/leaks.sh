@@ -3,6 +3,7 @@
 # leaks.sh BUILD_DIR -- `mallow leaks`: counts, stacks, twice, outputs, the process afterwards and
 # its end, processes that cannot answer.
 source "$(dirname "$0")/lib.bash"
+needs python3
 library=$build/lib/libmallow.so
 cc -g -O1 -o leaky "$here/leaks.c" || fail "cc"
 

@@ -4,6 +4,7 @@
 # that are killed, stopped or lose their terminal, programs that never allocate, programs that end
 # or execute another one meanwhile.
 source "$(dirname "$0")/lib.bash"
+needs python3
 library=$build/lib/libmallow.so
 cc -g -O1 -fno-builtin -o leases "$here/leases.c" || fail "cc"
 

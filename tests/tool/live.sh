@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # live.sh BUILD_DIR -- requests to a live process, its profile while it runs and after kill -9.
 source "$(dirname "$0")/lib.bash"
+needs python3
 cc -g -O1 -o phases "$here/phases.c" || fail "cc"
 
 # launch CONF: starts ./phases under mallow; its pid is in $pid.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # locks.sh BUILD_DIR -- `mallow cpu --locks`: which lock, who waits, who holds it.
 source "$(dirname "$0")/lib.bash"
+needs python3
 cc -g -O1 -pthread -o locks "$here/locks.c" || fail "locks.c does not compile"
 conf=prof_state_min:0
 start_ready ./locks

@@ -4,6 +4,7 @@
 # in use is named to the end, sums stay, and the profile does not grow, also for who reads while
 # stacks are taken out, and after the program was killed.
 source "$(dirname "$0")/lib.bash"
+needs python3
 cat >many.c <<'END'
 #include <stdio.h>
 #include <stdlib.h>

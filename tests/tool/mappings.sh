@@ -3,6 +3,7 @@
 # mappings.sh BUILD_DIR -- prof_mappings: what a program maps itself, in reports, dumps and
 # `mallow status`; switched on and off in the live process.
 source "$(dirname "$0")/lib.bash"
+needs python3
 cc -g -O1 -fno-builtin -fno-optimize-sibling-calls -o mappings "$here/mappings.c" || fail "cc"
 mib=$((1 << 20))
 

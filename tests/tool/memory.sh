@@ -3,6 +3,7 @@
 # memory.sh BUILD_DIR -- `mallow status` accounts for all of the resident memory, and for the parts
 # of a program that are known; which stacks keep free memory from going back.
 source "$(dirname "$0")/lib.bash"
+needs python3
 cc -g -O1 -fno-builtin -pthread -o memory "$here/memory.c" || fail "cc"
 conf=prof_sample:16K,prof_cost_limit:0,dirty_decay_ms:-1,prof_seed:3 start_ready ./memory
 

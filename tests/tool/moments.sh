@@ -3,6 +3,7 @@
 # moments.sh BUILD_DIR -- a live process compared with its past: marks, what was made in a time and
 # is still live.
 source "$(dirname "$0")/lib.bash"
+needs python3
 
 # Holds 4 MiB of early(); after a line 8 MiB of later() instead of half of them; after another line
 # nothing of later().

@@ -3,6 +3,7 @@
 # namespaces.sh BUILD_DIR -- processes of several pid namespaces that share /dev/shm: who lives is
 # known by the lock on the state file, and a request reaches the process it names or nobody.  Root.
 source "$(dirname "$0")/lib.bash"
+needs pgrep
 if [ "$(id -u)" != 0 ] || ! unshare -m -p -f true 2>/dev/null; then
     skip "it takes root, and namespaces"
 fi

@@ -3,6 +3,7 @@
 # pauses.sh BUILD_DIR -- a stop and a start leave a mark: report, status, timeline and dumps say how
 # long sampling was off, and which part of the time was seen.
 source "$(dirname "$0")/lib.bash"
+needs python3
 cat >steady.c <<'EOF'
 #include <stdlib.h>
 #include <unistd.h>

@@ -3,6 +3,7 @@
 # places.sh BUILD_DIR -- programs in other namespaces, and /dev/shm missing, read-only or full.
 # Root.
 source "$(dirname "$0")/lib.bash"
+needs pgrep
 if [ "$(id -u)" != 0 ] || ! unshare -m -p -f true 2>/dev/null; then
     skip "it takes root, and namespaces"
 fi

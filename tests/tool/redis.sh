@@ -3,7 +3,7 @@
 # redis.sh BUILD_DIR -- a server that somebody else wrote: watched, steered, killed, and read
 # afterwards.
 source "$(dirname "$0")/lib.bash"
-needs redis-server redis-cli redis-benchmark
+needs python3 redis-server redis-cli redis-benchmark
 socket=$work/redis.sock
 
 LD_PRELOAD=$build/lib/libmallow.so redis-server --port 0 --unixsocket "$socket" --save '' \

@@ -4,6 +4,7 @@
 # same words: a program that maps most of it itself, one that never touches what it allocated, an
 # interpreter; while they run, after they ended, and in files.
 source "$(dirname "$0")/lib.bash"
+needs python3
 cc -g -O1 -fno-builtin -o resident "$here/resident.c" || fail "cc"
 
 # joined FILE: the sentence in one line, without what begins each line.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # run.sh BUILD_DIR -- `mallow run`: exit statuses, signals, and the profile of each kind of end.
 source "$(dirname "$0")/lib.bash"
+needs python3
 cc -g -O1 -o example "$here/example.c" || fail "cc"
 
 # The only profile in the folder; its name must be named on standard error.

@@ -4,6 +4,7 @@
 # files: equal to `go tool pprof`'s where it has the like; jeprof's options of its own to jeprof's.
 source "$(dirname "$0")/lib.bash"
 source "$here/pprof.bash"
+needs python3
 
 cat >threads.py <<'EOF'
 import json, os, sys, threading
@@ -50,7 +51,7 @@ if has_pprof; then
         -lines
     same second top -base=first.pb.gz
     same second top -alloc_objects -diff_base=first.pb.gz -normalize
-    same second peek=list_resize -alloc_space -diff_base=first.pb.gz
+    same second 'peek=list_resize|PyList_Append' -alloc_space -diff_base=first.pb.gz
     for rows in functions lines files; do
         same second top -mean -alloc_space "-$rows"
         same second top -mean -alloc_space -cum "-$rows" -focus=Unicode

@@ -3,6 +3,7 @@
 # serve.sh BUILD_DIR -- `mallow serve`: each URL, read by mallow, gperftools' pprof and Go's; what
 # is refused; the end while requests run; a process that has ended.
 source "$(dirname "$0")/lib.bash"
+needs python3 pgrep
 library=$build/lib/libmallow.so
 
 cat >busy.c <<'END'

@@ -3,6 +3,7 @@
 # shared.sh BUILD_DIR -- five threads that sample one stack: its figures in every format, after a
 # fork, a reset and a kill.
 source "$(dirname "$0")/lib.bash"
+needs python3
 cc -g -O1 -fno-builtin -pthread -o shared "$here/shared.c" || fail "cc"
 conf=prof_sample:1,prof_state_min:0 start_ready ./shared
 

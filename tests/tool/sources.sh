@@ -5,7 +5,7 @@
 # symbol, as it compares those of the file with addresses of the process.
 source "$(dirname "$0")/lib.bash"
 source "$here/pprof.bash"
-needs go
+needs python3 go
 
 cat >calls.c <<'CODE'
 #include <stdlib.h>

@@ -4,6 +4,7 @@
 # whether its debug information lies in the program, in .dwo files, or in a package (.dwp) of them,
 # whose sections may be compressed, and which may also be cut or damaged.
 source "$(dirname "$0")/lib.bash"
+needs python3
 
 # Inlined functions of a header, in functions that have several ranges, an own section, a cold part.
 mkdir sub

@@ -3,6 +3,7 @@
 # status.sh BUILD_DIR -- what `mallow status` says of an idle process: its heap as it is now, what
 # is a stack and what is not, how far off the estimates may be.
 source "$(dirname "$0")/lib.bash"
+needs python3
 cat >lazy.c <<'EOF'
 #include <pthread.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 # survival.sh BUILD_DIR -- the profile of a process that was given no time: kill -9, the OOM killer,
 # _exit, a crash inside malloc, a hang, a fork without exec; and what is kept of such files.
 source "$(dirname "$0")/lib.bash"
+needs python3
 cc -g -O1 -pthread -o victim "$here/victim.c" || fail "cc"
 
 # launch HOW [CONF]: its pid is in $pid, and it has filled its blocks.

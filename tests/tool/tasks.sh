@@ -4,6 +4,7 @@
 # new user, each in at most three commands that the help leads to.  --record writes what the
 # commands print into the page.
 source "$(dirname "$0")/lib.bash"
+needs python3
 page=$here/../../doc/user/tasks.md
 record=${2:-}
 export PATH=$build/bin:$PATH LC_ALL=C.UTF-8
@@ -45,7 +46,7 @@ task 6 "$server"
 mkdir dumps
 for day in mon tue wed; do
     "$mallow" dump -o "dumps/$day.pb.gz" "$server" 2>err || fail "dump"
-    serve 10000
+    serve 40000
     sleep 0.2
 done
 task 4 "$server"

@@ -3,6 +3,7 @@
 # timeline.sh BUILD_DIR -- the heap over time: of a process that ended, of its dumps, of some of
 # their stacks; the page in a browser; complaints.
 source "$(dirname "$0")/lib.bash"
+needs python3
 
 # Holds 4, then 8 MiB; at each step it waits for a line.
 build_steps <<'CODE'

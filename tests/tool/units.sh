@@ -4,6 +4,7 @@
 # of tags, -unit, and sums of profiles in different units are those of `go tool pprof`.
 source "$(dirname "$0")/lib.bash"
 source "$here/pprof.bash"
+needs python3
 ours=$build/lib/mallow/compat/bin/pprof
 write() { python3 "$here/unit_profile.py" "$@" || fail "no profile was written"; }
 # rows: of a table, without what stands before it

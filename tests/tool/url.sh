@@ -3,6 +3,7 @@
 # url.sh BUILD_DIR -- profiles of servers on this machine: one of canned answers, and one of Go's
 # net/http/pprof.
 source "$(dirname "$0")/lib.bash"
+needs python3 openssl
 
 # A program that has gone: its profile knows addresses only, and the server knows their names.
 cat >gone.c <<'EOF_C'

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # usage.sh BUILD_DIR -- help, version, the man pages, and complaints about command lines.
 source "$(dirname "$0")/lib.bash"
+needs groff
 man=$here/../../doc/man
 
 try 2 "$mallow"

@@ -8,6 +8,7 @@ if command -v rustc >/dev/null && ! rustc -g -O -o catalog "$here/catalog.rs" 2>
     rm -f catalog # rustup without a toolchain
 fi
 source "$here/pprof.bash"
+needs python3
 
 script='import json, ast
 keep = [json.loads(json.dumps([{"a": str(i), "b": list(range(i % 20))} for i in range(4000)]))]
