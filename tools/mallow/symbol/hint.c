@@ -39,13 +39,23 @@ static size_t weight_type(const mw_profile_t *p) {
 	return (size_t)allocated;
 }
 
+static bool is_main(const mw_profile_t *p, const mw_location_t *l) {
+	if (l->line_count == 0)
+		return false;
+	const mw_line_t *outermost = &p->lines[l->line_first + l->line_count - 1];
+	return strcmp(mw_profile_string(p, p->functions[outermost->function].name), "main") == 0;
+}
+
 /* True if the inner half of the stack, which says who allocates, has a nameless function of the
- * file.  One outer function without a name is missed by nobody. */
+ * file.  One outer function without a name is missed by nobody, nor is libc's function that calls
+ * main, which is in each stack of a short program. */
 static bool has_nameless(const mw_profile_t *p, const mw_sample_t *s, uint32_t mapping) {
 	for (uint32_t i = 0; i < s->depth - s->depth / 2; i++) {
 		const mw_location_t *l = &p->locations[p->frames[s->frame_first + i]];
 		if (l->mapping == mapping && l->line_count == 0)
 			return true;
+		if (is_main(p, l))
+			return false;
 	}
 	return false;
 }

@@ -39,6 +39,13 @@ bool mw_view_request_is_diff(const mw_arguments_t *arguments) {
 	return strcmp(arguments->subcommand->name, "diff") == 0;
 }
 
+/* True if the ending of the output's name chooses the view.  pprof and jeprof write the view that
+ * an option names, a table for -text, into a file of any name. */
+static bool ending_counts(const request_t *r) {
+	return r->path != NULL && (!(r->arguments->is_pprof || r->arguments->is_jeprof) ||
+				   mw_view_request_has(r, MW_VIEW_PICTURE));
+}
+
 void mw_view_request_make(const mw_arguments_t *arguments, request_t *r) {
 	*r = (request_t){.arguments = arguments,
 			 .view = find_view(arguments->subcommand->name),
@@ -50,7 +57,7 @@ void mw_view_request_make(const mw_arguments_t *arguments, request_t *r) {
 	const char *format = arguments->options.format.text;
 	if (format != NULL)
 		r->picture = mw_picture_of_format(format, r->view->name);
-	else if (r->path != NULL)
+	else if (ending_counts(r))
 		r->picture = mw_picture_find(r->path, r->view->name);
 	const char *view = mw_picture_view(r->picture);
 	if (view != NULL)
