@@ -21,8 +21,9 @@ FLAGS = ["-Xiwyu", "--no_fwd_decls", "-std=gnu11", "-D_GNU_SOURCE", "-DMALLOW_VE
          "-DMALLOW_BUILT_IN_CONF=\"\"", "-Iinclude", "-Isrc", "-I.",
          "-Icompat/jemalloc/include", "-Icompat/mimalloc/include", "-Icompat/gperftools/include"]
 OTHER_PROCESSOR = "aarch64-linux-gnu"
-VARIATIONS = [[], ["-DMW_HARDENED=1"], ["-DMW_DEBUG=1", "-DMW_TESTING=1"],
-              *([[f"--target={OTHER_PROCESSOR}"]] if shutil.which(f"{OTHER_PROCESSOR}-gcc") else [])]
+VARIATIONS = [[], ["-DMW_HARDENED=1"], ["-DMW_DEBUG=1", "-DMW_TESTING=1"]]
+if shutil.which(f"{OTHER_PROCESSOR}-gcc"):
+    VARIATIONS.append([f"--target={OTHER_PROCESSOR}"])
 PART = re.compile(r"^(\S+) should add these lines:\n(.*?)^\S+ should remove these lines:\n(.*?)"
                   r"^The full include-list", re.M | re.S)
 REMOVED = re.compile(r'^- #include "([^"]+)"', re.M)
