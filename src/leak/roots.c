@@ -15,6 +15,7 @@
 #include "os/memory/map.h"
 #include "os/process/child.h"
 #include "os/process/mapped_object.h"
+#include "os/unwind/object.h"
 
 /* Memory below the stack pointer that the x86-64 ABI lets a function use. */
 #define RED_ZONE_BYTES 128u
@@ -307,6 +308,20 @@ static mw_state_holder_t root_of(const mw_os_mapping_t *mapping) {
 	return (mw_state_holder_t){.root = MW_LEAK_ROOT_DATA, .mapping = start};
 }
 
+/* Returns whether the mapping, which cannot be written, is data that the program wrote before it
+ * had the kernel forbid that: libc of a static program allocates before. */
+static bool is_sealed_data(const mw_os_mapping_t *mapping) {
+	const mw_os_program_t *program = mw_os_object_program();
+	for (unsigned i = 0; i < program->header_count; i++) {
+		const ElfW(Phdr) *segment = &program->headers[i];
+		uintptr_t start = program->bias + segment->p_vaddr;
+		if (segment->p_type == PT_GNU_RELRO && start < mapping->limit &&
+		    start + segment->p_memsz > mapping->start)
+			return true;
+	}
+	return false;
+}
+
 static bool visit_mapping(void *context, const mw_os_mapping_t *mapping) {
 	(void)context;
 	bool is_file = mapping->path[0] != '\0' && mapping->path[0] != '[';
@@ -321,8 +336,9 @@ static bool visit_mapping(void *context, const mw_os_mapping_t *mapping) {
 		state.guard_limit = mapping->limit;
 	}
 	if (!mapping->readable || (mapping->shared && !is_wanted_shared(mapping)) ||
-	    (!mapping->writable && is_file) || strcmp(mapping->path, "[vvar]") == 0 ||
-	    strcmp(mapping->path, "[vdso]") == 0 || strcmp(mapping->path, "[vsyscall]") == 0)
+	    (!mapping->writable && is_file && !is_sealed_data(mapping)) ||
+	    strcmp(mapping->path, "[vvar]") == 0 || strcmp(mapping->path, "[vdso]") == 0 ||
+	    strcmp(mapping->path, "[vsyscall]") == 0)
 		return true;
 	if (mapping->shared) {
 		if (!state.reads_data)

@@ -24,9 +24,8 @@ left=$(readelf -SW "$build/lib/libmallow.a" |
 compile=(g++ -O2 -g -std=c++17 "$here/own_frames.cc" -pthread)
 "${compile[@]}" -o "$work/preloaded"
 "${compile[@]}" -o "$work/linked" "$build/lib/libmallow.a"
-# gcc leaves the search table out of static programs unless told to keep it; and the linker warns
-# that a static program which calls dlopen needs libc's files.
-"${compile[@]}" -static -Wl,--eh-frame-hdr -o "$work/static" "$build/lib/libmallow.a" \
+# The linker warns that a static program which calls dlopen needs libc's files.
+"${compile[@]}" -static -o "$work/static" "$build/lib/libmallow.a" \
     2>"$work/link" ||
     fail "linking: $(cat "$work/link")"
 

@@ -16,8 +16,7 @@
 static struct permanent {
 	unsigned count;
 	bool is_static; /* true: the loader had no list of objects yet and must not be asked */
-	/* The program, from its first segment to the end of the last one; empty: not known. */
-	uintptr_t program_start, program_limit, program_bias;
+	mw_os_program_t program;
 } permanent;
 static MW_TAIL mw_os_object_t permanent_objects[MW_OS_PERMANENT_MAX];
 
@@ -71,10 +70,10 @@ static void add_object(const ElfW(Phdr) * headers, unsigned count, uintptr_t bia
 	}
 }
 
-static void note_program(const struct dl_phdr_info *info) {
+static void note_program(const ElfW(Phdr) * headers, unsigned count, uintptr_t bias) {
 	uintptr_t lo = UINTPTR_MAX, hi = 0;
-	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+	for (unsigned i = 0; i < count; i++) {
+		const ElfW(Phdr) *segment = &headers[i];
 		if (segment->p_type != PT_LOAD)
 			continue;
 		lo = segment->p_vaddr < lo ? segment->p_vaddr : lo;
@@ -83,10 +82,14 @@ static void note_program(const struct dl_phdr_info *info) {
 	}
 	if (lo >= hi)
 		return;
-	permanent.program_bias = info->dlpi_addr;
-	/* The kernel maps whole pages. */
-	permanent.program_start = (info->dlpi_addr + lo) & ~(uintptr_t)(MW_OS_PAGE_BYTES - 1);
-	permanent.program_limit = info->dlpi_addr + hi;
+	permanent.program = (mw_os_program_t){
+		.headers = headers,
+		.header_count = count,
+		.bias = bias,
+		/* The kernel maps whole pages. */
+		.start = (bias + lo) & ~(uintptr_t)(MW_OS_PAGE_BYTES - 1),
+		.limit = bias + hi,
+	};
 }
 
 static int add_listed(struct dl_phdr_info *info, size_t info_bytes, void *argument) {
@@ -94,7 +97,7 @@ static int add_listed(struct dl_phdr_info *info, size_t info_bytes, void *argume
 	bool *is_first = argument;
 	/* The loader's list begins with the program. */
 	if (*is_first)
-		note_program(info);
+		note_program(info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr);
 	*is_first = false;
 	add_object(info->dlpi_phdr, info->dlpi_phnum, info->dlpi_addr);
 	return 0;
@@ -110,8 +113,11 @@ static void add_program(void) {
 	memcpy(&elf, (const void *)elf_at, sizeof(elf));
 	if (!mw_same_bytes(elf.e_ident, ELFMAG, SELFMAG))
 		return;
-	add_object((const ElfW(Phdr) *)headers_at, (unsigned)getauxval(AT_PHNUM),
-		   getauxval(AT_ENTRY) - elf.e_entry);
+	const ElfW(Phdr) *headers = (const ElfW(Phdr) *)headers_at;
+	unsigned count = (unsigned)getauxval(AT_PHNUM);
+	uintptr_t bias = getauxval(AT_ENTRY) - elf.e_entry;
+	note_program(headers, count, bias);
+	add_object(headers, count, bias);
 }
 
 void mw_os_object_start(void) {
@@ -141,11 +147,26 @@ static const mw_os_object_t *find_permanent(uintptr_t address) {
 }
 
 void mw_os_object_widen(uintptr_t bias, uintptr_t *start, uintptr_t *limit) {
-	if (bias != permanent.program_bias || *start < permanent.program_start ||
-	    *start >= permanent.program_limit)
+	const mw_os_program_t *program = &permanent.program;
+	if (bias != program->bias || *start < program->start || *start >= program->limit)
 		return;
-	*start = permanent.program_start;
-	*limit = permanent.program_limit;
+	*start = program->start;
+	*limit = program->limit;
+}
+
+MW_RESIDENT const mw_os_program_t *mw_os_object_program(void) {
+	return &permanent.program;
+}
+
+MW_COLD void mw_os_object_set_program_tables(uintptr_t lo, uintptr_t hi) {
+	for (unsigned i = 0; i < permanent.count; i++) {
+		mw_os_object_t *object = &permanent_objects[i];
+		if (object->text_lo < permanent.program.start ||
+		    object->text_lo >= permanent.program.limit)
+			continue;
+		object->data_lo = lo;
+		object->data_hi = hi;
+	}
 }
 
 bool mw_os_object_can_ask_loader(void) {

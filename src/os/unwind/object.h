@@ -23,7 +23,9 @@ typedef struct mw_os_object {
 	uintptr_t text_hi;
 	uintptr_t data_lo; /* readable segment with the unwind tables; empty: none */
 	uintptr_t data_hi;
-	uintptr_t eh_frame_hdr; /* lies in [data_lo, data_hi); 0: none */
+	/* Lies in [data_lo, data_hi). 0: none; if there are unwind tables, they are the program's,
+	 * set by mw_os_object_set_program_tables(). */
+	uintptr_t eh_frame_hdr;
 	bool is_permanent; /* loaded at program start, so never unloaded: results may be cached */
 	/* Hash of the address and the build-id of an object that was loaded later. Two objects with
 	 * the same stamp have the same tables. 0: the object has no build-id, or finding it would
@@ -48,6 +50,19 @@ uint32_t mw_os_object_permanent(uintptr_t address, uintptr_t *lo, uintptr_t *hi)
  * If [*start, *limit) lies in the program and `bias` is the program's, this sets the range to the
  * whole program, including the gaps between its segments. */
 void mw_os_object_widen(uintptr_t bias, uintptr_t *start, uintptr_t *limit);
+
+/* The program, as the kernel or the loader mapped it. */
+typedef struct mw_os_program {
+	const ElfW(Phdr) * headers;
+	unsigned header_count; /* 0: the program is not known */
+	uintptr_t bias;
+	uintptr_t start, limit; /* from its first segment to the end of its last one */
+} mw_os_program_t;
+
+const mw_os_program_t *mw_os_object_program(void);
+/* Sets the .eh_frame of a program without PT_GNU_EH_FRAME. Called once, after mw_os_object_start()
+ * and before threads exist. */
+void mw_os_object_set_program_tables(uintptr_t lo, uintptr_t hi);
 
 /* Returns the build-id among an object's notes; NULL: none. */
 const char *mw_os_object_build_id(const char *notes, uint64_t bytes, uint32_t *id_bytes);

@@ -7,6 +7,7 @@
 
 #include "os/platform/arch.h"
 #include "prof/unwind/cfi/cfi.h"
+#include "prof/unwind/program_frames.h"
 #include "prof/unwind/rule/rule_cache.h"
 
 /* Returns the object that contains pc, most often the object of the previous frame. */
@@ -68,7 +69,7 @@ bool mw_resolve_guarded(mw_resolver_t *resolver, uintptr_t pc, uint64_t entry) {
 static const uint8_t *find_fde(const mw_os_object_t *object, uintptr_t pc, mw_cfi_fde_t *fde) {
 	mw_cfi_area_t area = area_of(object);
 	const uint8_t *hdr = (const uint8_t *)object->eh_frame_hdr;
-	const uint8_t *fde_at = mw_cfi_search(&area, hdr, pc);
+	const uint8_t *fde_at = hdr ? mw_cfi_search(&area, hdr, pc) : mw_program_frames_search(pc);
 	if (!fde_at || !mw_cfi_parse(&area, fde_at, fde) || pc < fde->pc_lo || pc >= fde->pc_hi)
 		return NULL;
 	return fde_at;
@@ -78,7 +79,7 @@ static const uint8_t *find_fde(const mw_os_object_t *object, uintptr_t pc, mw_cf
 static mw_rule_t read_rule(const mw_os_object_t *object, uintptr_t pc, uint32_t *fde_offset) {
 	const mw_rule_t by_frame_pointer = {.kind = MW_RULE_FRAME_POINTER};
 	*fde_offset = UINT32_MAX;
-	if (object->eh_frame_hdr == 0)
+	if (object->data_lo == object->data_hi)
 		return by_frame_pointer;
 	mw_cfi_fde_t fde;
 	const uint8_t *fde_at = find_fde(object, pc, &fde);

@@ -4,6 +4,7 @@
 #include "prof/unwind/unwind.h"
 
 #include "base/compiler.h"
+#include "prof/unwind/program_frames.h"
 #include "prof/unwind/walk.h"
 #include "prof/unwind/walk_cache.h"
 #include "state/layout.h"
@@ -27,6 +28,7 @@ void mw_unwind_add_own_code(const void *start, const void *limit) {
 MW_RESIDENT void mw_unwind_start(void) {
 	mw_os_stack_start();
 	mw_os_object_start();
+	mw_program_frames_start();
 }
 
 /* Walks from a frame on the stack of the window. */
@@ -138,7 +140,7 @@ void mw_unwind_thread_end(void) {
 
 uint64_t mw_unwind_memory_bytes(void) {
 	return mw_cache_bytes() + mw_rule_count() * sizeof(mw_rule_t) +
-	       mw_walk_cache_memory_bytes();
+	       mw_walk_cache_memory_bytes() + mw_program_frames_memory_bytes();
 }
 
 unsigned mw_unwind_capture_for(uint64_t *pcs, unsigned max_depth, bool in_handler) {

@@ -5,9 +5,10 @@
  * doc/internals/unwinding.md.
  *
  * Reading order: unwind (the walk), rule/ (a rule leads from a frame to its caller), resolve (finds
- * the rule for an address), cfi/ (rules from .eh_frame), step (rare frames), interrupted (the walk
- * from a signal's registers), walk_cache (the last walk of a thread), stack_cache (its last
- * stacks). The folder may use src/base, src/os, src/state, rule/ and cfi/. */
+ * the rule for an address), cfi/ (rules from .eh_frame), program_frames (a program whose .eh_frame
+ * has no index), step (rare frames), interrupted (the walk from a signal's registers), walk_cache
+ * (the last walk of a thread), stack_cache (its last stacks). The folder may use src/base, src/os,
+ * src/state, rule/ and cfi/. */
 #ifndef MW_PROF_UNWIND_UNWIND_H
 #define MW_PROF_UNWIND_UNWIND_H
 
@@ -107,7 +108,8 @@ void mw_unwind_forked(void);
 MW_COLD void mw_unwind_add_own_code(const void *start, const void *limit);
 
 /* Returns the bytes in use for rules and their cache, at most 0.7 MiB, and for walk caches: 36 KiB
- * per thread that samples often, for at most 512 threads. */
+ * per thread that samples often, for at most 512 threads; and the index of a program that the
+ * linker gave none. */
 uint64_t mw_unwind_memory_bytes(void);
 
 #ifdef MW_TESTING
@@ -115,7 +117,8 @@ uint64_t mw_unwind_memory_bytes(void);
 void mw_unwind_set_own(uintptr_t start, uintptr_t limit);
 #endif
 
-/* Passes the address range of each walk cache to `see`. No other thread runs. */
+/* Passes the address ranges of walk caches and of the program's index to `see`. No other thread
+ * runs. */
 MW_COLD void mw_unwind_visit_memory(void (*see)(uintptr_t start, uintptr_t limit));
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/bits.h"
 #include "os/memory/map.h"
+#include "prof/unwind/program_frames.h"
 
 /* A thread that takes 64 samples within 6.4 ms, 10,000 per second, spends 1 % of its time on walks
  * and gets a walk cache. */
@@ -108,6 +109,7 @@ MW_COLD void mw_unwind_visit_memory(void (*see)(uintptr_t start, uintptr_t limit
 		if (start)
 			see(start, start + WALK_CACHE_BYTES);
 	}
+	mw_program_frames_visit_memory(see);
 }
 
 /* ---- one walk ---- */

@@ -6,6 +6,7 @@
 
 #include "cmd/doctor/doctor.h"
 #include "live/library.h"
+#include "live/process/own_allocator.h"
 #include "live/process/program.h"
 
 #define JEMALLOC_SAYS "<jemalloc>: "
@@ -95,7 +96,10 @@ void mw_doctor_look_at_program(mw_doctor_t *doctor, const char *name) {
 		return;
 	}
 	const char *why = mw_program_refuses_preload(path);
-	if (why != NULL)
+	if (mw_file_has_mallow(path))
+		mw_doctor_say(doctor, MW_HEALTH_FINE, "program",
+			      "%s: it is linked with libmallow.a", path);
+	else if (why != NULL)
 		mw_doctor_say(doctor, MW_HEALTH_FINDING, "program",
 			      "%s: %s; link it with libmallow.a (-lmallow) instead", path, why);
 	else

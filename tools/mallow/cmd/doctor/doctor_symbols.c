@@ -46,10 +46,10 @@ static bool has_no_stacks(const mw_profile_t *profile) {
 
 void mw_doctor_look_at_symbols(mw_doctor_t *doctor, const mw_profile_t *profile) {
 	if (has_no_stacks(profile)) {
-		mw_doctor_say(
-			doctor, MW_HEALTH_FINDING, "stacks",
-			"no stack of the program could be walked; link a static program "
-			"(g++ -static) with -Wl,--eh-frame-hdr, which finds its unwind tables");
+		mw_doctor_say(doctor, MW_HEALTH_FINDING, "stacks",
+			      "no stack of the program could be walked: its unwind tables were not "
+			      "found; link it with -Wl,--eh-frame-hdr, and compile it without "
+			      "-fno-asynchronous-unwind-tables");
 		return;
 	}
 	counts_t *counts = mw_xcalloc(profile->mapping_count, sizeof(*counts));

@@ -19,10 +19,8 @@
 #define CHUNK 1024u
 enum { SEGMENTS_MAX = 64, NOTES_MAX_BYTES = 16384 };
 
-/* In the order of what they tell: an allocator that has its own names also defines malloc. The
- * archive of mallow comes first. */
+/* In the order of what they tell: an allocator that has its own names also defines malloc. */
 static const mw_own_allocator_t known[] = {
-	{NULL, "mallow_dump"},
 	{"jemalloc", "_rjem_malloc"},
 	{"jemalloc", "je_malloc"},
 	{"jemalloc", "mallocx"},
@@ -118,6 +116,9 @@ bool mw_own_allocator_find(const char *path, mw_own_allocator_t *found) {
 	elf_file_t elf;
 	bool is_there[KNOWN] = {false};
 	*found = (mw_own_allocator_t){.name = NULL};
+	/* The archive of mallow has jemalloc's functions, too. */
+	if (mw_file_has_mallow(path))
+		return false;
 	if (open_elf(path, &elf)) {
 		for (unsigned i = 0; i < elf.count; i++)
 			if (elf.sections[i].sh_type == SHT_SYMTAB ||

@@ -13,6 +13,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "live/process/own_allocator.h"
+
 /* Most nested script interpreters that the kernel follows. */
 #define SCRIPT_DEPTH_MAX 4
 /* Most program headers that are read.  No linker writes more. */
@@ -98,6 +100,9 @@ static const char *look_at_file(int fd, const char *path, char *interpreter, siz
 		return NULL;
 	/* The kernel ignores the set-user-ID bits of a script. */
 	if (script_interpreter(head.text, interpreter, size))
+		return NULL;
+	/* It needs no preload. */
+	if (mw_file_has_mallow(path))
 		return NULL;
 	bool other_user = info.st_mode & S_ISUID && info.st_uid != geteuid();
 	bool other_group = info.st_mode & S_ISGID && info.st_gid != getegid();

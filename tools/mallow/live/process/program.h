@@ -11,7 +11,8 @@
 bool mw_program_find(const char *name, char *path, size_t size);
 
 /* Returns why the file at `path` never loads the libraries of LD_PRELOAD ("it is statically
- * linked"), or NULL if no reason is found.  For a script its interpreter is examined. */
+ * linked"), or NULL if no reason is found, or if the file has mallow by itself.  For a script its
+ * interpreter is examined. */
 const char *mw_program_refuses_preload(const char *path);
 
 #endif
