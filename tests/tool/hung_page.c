@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * hung_page.c serve|wait FOLDER HUNG -- a file system with one file, and a program that waits in a
- * thread on a stack which is a private mapping of that file. Once the program has made the file
- * HUNG, the file system gives no page: whoever touches one below the stack pointer never goes on.
- * "serve" ends with 77 where the kernel refuses file systems.
+ * hung_page.c serve|wait|map FOLDER HUNG -- a file system with one file, and programs that map it.
+ * "wait" waits in a thread on a stack which is a private mapping of that file. Once the program has
+ * made the file HUNG, the file system gives no page: whoever touches one below the stack pointer
+ * never goes on. "map" maps the file as code, and makes HUNG.all: the file system answers nothing
+ * any more. "serve" ends with 77 where the kernel refuses file systems.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -82,15 +83,17 @@ static void serve_one(int device, int is_hung) {
 	}
 }
 
-/* `hung`: no page is given once this file exists. */
+/* `hung`: no page is given once this file exists, and nothing once "hung.all" does. */
 static int serve(const char *folder, const char *hung) {
-	char options[64];
+	char options[64], all[4096];
+	snprintf(all, sizeof(all), "%s.all", hung);
 	int device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", device);
 	if (device < 0 || mount("hung", folder, "fuse", MS_NOSUID | MS_NODEV, options) != 0)
 		return 77;
 	while (read(device, &request, sizeof(request)) > 0)
-		serve_one(device, access(hung, F_OK) == 0);
+		if (access(all, F_OK) != 0)
+			serve_one(device, access(hung, F_OK) == 0);
 	return 0;
 }
 
@@ -130,9 +133,29 @@ static int wait_in_thread(const char *folder) {
 	pthread_exit(NULL);
 }
 
+/* The mapping is not touched: the program itself goes on. */
+static int map_as_code(const char *folder) {
+	char path[4096];
+	snprintf(path, sizeof(path), "%s/stack", folder);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	void *code = mmap(NULL, STACK_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	char *block = malloc(8 << 20);
+	if (fd < 0 || code == MAP_FAILED || block == NULL)
+		return 1;
+	memset(block, 1, 8 << 20);
+	snprintf(path, sizeof(path), "%s.all", hung_path);
+	int hung = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	if (hung < 0 || write(1, "ready\n", 6) != 6)
+		return 1;
+	for (;;)
+		pause();
+}
+
 int main(int argc, char **argv) {
 	if (argc != 4)
 		return 2;
 	hung_path = argv[3];
+	if (strcmp(argv[1], "map") == 0)
+		return map_as_code(argv[2]);
 	return strcmp(argv[1], "serve") == 0 ? serve(argv[2], argv[3]) : wait_in_thread(argv[2]);
 }

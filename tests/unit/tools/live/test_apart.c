@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * test_apart.c -- work apart from the command that fails, dies, or does not end. */
-#include "live/enter/apart.h"
+#include "live/files/apart.h"
 
 #include <errno.h>
 #include <signal.h>

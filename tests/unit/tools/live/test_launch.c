@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "fake_process.h"
+#include "live/files/program.h"
 #include "live/process/launch.h"
-#include "live/process/program.h"
 
 static int ticks;
 /* The tick that ends the program, which waits for it; 0: none does. */

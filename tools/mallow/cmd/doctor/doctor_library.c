@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "cmd/doctor/doctor.h"
+#include "live/files/own_allocator.h"
+#include "live/files/program.h"
 #include "live/library.h"
-#include "live/process/own_allocator.h"
-#include "live/process/program.h"
 
 #define JEMALLOC_SAYS "<jemalloc>: "
 #define JEMALLOC_HELP " (mallow: "
@@ -96,7 +96,7 @@ void mw_doctor_look_at_program(mw_doctor_t *doctor, const char *name) {
 		return;
 	}
 	const char *why = mw_program_refuses_preload(path);
-	if (mw_file_has_mallow(path))
+	if (mw_file_has_mallow(path, NULL))
 		mw_doctor_say(doctor, MW_HEALTH_FINE, "program",
 			      "%s: it is linked with libmallow.a", path);
 	else if (why != NULL)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  * doctor_process.c -- checks whether a live process runs mallow, and if not, why. */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cmd/doctor/doctor.h"
-#include "live/process/own_allocator.h"
+#include "live/files/own_allocator.h"
+#include "live/files/program.h"
+#include "live/process/mallow_files.h"
+#include "live/process/maps.h"
 #include "live/process/process.h"
-#include "live/process/program.h"
 #include "model/memory.h"
 
 /* Most bytes of an environment that are read.  The kernel allows 6 MiB. */
@@ -58,20 +58,13 @@ static bool is_named_as_other(const char *path) {
 	return false;
 }
 
-static bool is_mallow(int pid, const char *path) {
-	char found[PATH_MAX + 64];
-	mw_process_file(pid, path, found, sizeof(found));
-	return mw_file_has_mallow(found);
-}
-
-static void take_mapping(mapped_t *out, int pid, char *line) {
+static void take_mapping(mapped_t *out, int pid, const mw_map_t *map) {
 	static const char *const gperftools[MW_DOCTOR_LIBRARIES] = {
 		[MW_DOCTOR_HEAP] = "/libgperftools_mallow",
 		[MW_DOCTOR_DEBUG] = "/libgperftools_debug_mallow",
 		[MW_DOCTOR_PROFILER] = "/mallow/compat/libprofiler",
 	};
-	line[strcspn(line, "\n")] = '\0';
-	const char *path = strchr(line, '/');
+	const char *path = strchr(map->name, '/');
 	out->count++;
 	if (path == NULL)
 		return;
@@ -87,7 +80,7 @@ static void take_mapping(mapped_t *out, int pid, char *line) {
 		return;
 	}
 	bool is_other = is_named_as_other(path);
-	if ((is_other || strstr(line, " r-xp ") != NULL) && is_mallow(pid, path)) {
+	if (mw_mallow_files_has(pid, map->device, map->inode)) {
 		out->has_mallow = true;
 		out->has_library |= strcmp(path, out->executable) != 0;
 	} else if (is_other) {
@@ -97,19 +90,18 @@ static void take_mapping(mapped_t *out, int pid, char *line) {
 
 static mapped_t read_mapped(int pid) {
 	mapped_t mapped = {.count = 0};
-	char path[64], *line = NULL;
-	size_t capacity = 0;
+	mw_maps_t maps;
+	mw_map_t map;
+	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/exe", mw_process_thread(pid));
 	ssize_t length = readlink(path, mapped.executable, sizeof(mapped.executable) - 1);
 	mapped.executable[length > 0 ? length : 0] = '\0';
-	snprintf(path, sizeof(path), "/proc/%d/maps", mw_process_thread(pid));
-	FILE *maps = fopen(path, "re");
-	mapped.readable = maps != NULL;
-	while (maps != NULL && getline(&line, &capacity, maps) > 0)
-		take_mapping(&mapped, pid, line);
-	free(line);
-	if (maps != NULL)
-		fclose(maps);
+	mw_mallow_files_read(pid);
+	mapped.readable = mw_maps_open(&maps, pid);
+	while (mapped.readable && mw_maps_next(&maps, "", &map))
+		take_mapping(&mapped, pid, &map);
+	if (mapped.readable)
+		mw_maps_close(&maps);
 	return mapped;
 }
 
@@ -169,6 +161,11 @@ void mw_doctor_look_at_executable(mw_doctor_t *doctor, const char *path, const c
 			      "%s brings %s (%s): what that allocates is in no profile of mallow; "
 			      "build it to use libc's malloc, or link it with libmallow.a",
 			      name, own.name, own.symbol);
+	else if (own.is_unknown)
+		mw_doctor_say(doctor, MW_HEALTH_NOTE, "allocator",
+			      "the file of %s cannot be read in time: whether it brings an "
+			      "allocator of its own is not known",
+			      name);
 }
 
 void mw_doctor_look_at_process(mw_doctor_t *doctor, const mw_process_t *process) {

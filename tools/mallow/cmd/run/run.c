@@ -16,9 +16,9 @@
 #include "cmd/run/collect_children.h"
 #include "cmd/run/run_command.h"
 #include "cmd/run/run_leaks.h"
+#include "live/files/own_allocator.h"
+#include "live/files/program.h"
 #include "live/library.h"
-#include "live/process/own_allocator.h"
-#include "live/process/program.h"
 #include "model/error.h"
 #include "model/memory.h"
 

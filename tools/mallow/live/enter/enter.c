@@ -16,11 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "live/enter/apart.h"
 #include "live/enter/call_limit.h"
 #include "live/enter/library_entry.h"
 #include "live/enter/stack_room.h"
 #include "live/enter/thread_registers.h"
+#include "live/files/apart.h"
 #include "live/process/process.h"
 #include "model/monotonic.h"
 #include "os/platform/interrupted_call.h"
@@ -126,8 +126,9 @@ typedef struct candidate {
 
 /* Returns whether there is room for the answer below the stack pointer. Known stacks are the
  * kernel's of the first thread, and those that have the thread's own data at their top and a guard
- * below, as threads of libc have. Any other, such as a coroutine's or an alternate one of signals,
- * may be a small part of its mapping, with other data below. */
+ * below, as threads of libc have, unless blocks of malloc() have such guards, too. Any other, such
+ * as a coroutine's or an alternate one of signals, may be a small part of its mapping, with other
+ * data below. */
 static bool has_room(const mw_address_space_t *space, const candidate_t *thread,
 		     const mw_registers_t *r) {
 	const mw_map_t *stack = mw_address_space_at(space, r->stack_pointer);
@@ -147,7 +148,7 @@ static void note_limit(mw_stack_part_t *part, const candidate_t *thread, uint64_
 /* Points a stopped thread to the entry code. The frame is written to the address space in
  * which the code was found: after an exec(2) of another thread nothing is written, and this thread
  * exists no more. */
-static outcome_t point(const mw_reach_t *reach, const mw_address_space_t *space,
+static outcome_t point(const mw_reach_t *reach, mw_address_space_t *space,
 		       const candidate_t *thread) {
 	mw_registers_t r;
 	_Alignas(64) mw_stack_part_t part = {0};

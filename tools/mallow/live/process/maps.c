@@ -3,6 +3,7 @@
 #include "live/process/maps.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -10,7 +11,11 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "live/files/apart.h"
 #include "live/process/process.h"
+
+/* How long the path of a mapped file is looked at. */
+#define READING_MS 1000
 
 bool mw_maps_open(mw_maps_t *maps, int pid) {
 	char path[64];
@@ -56,21 +61,36 @@ void mw_maps_close(mw_maps_t *maps) {
 	*maps = (mw_maps_t){0};
 }
 
-static bool is_file(const char *path, dev_t device, ino_t inode) {
+typedef struct file {
+	const char *path;
+	dev_t device;
+	ino_t inode;
+} file_t;
+
+/* In a process of its own: the process has chosen the path, whose file system need not answer. */
+static mw_apart_outcome_t is_at_path(const void *context, mw_error_t *error) {
+	const file_t *file = context;
 	struct stat info;
-	return stat(path, &info) == 0 && info.st_dev == device && info.st_ino == inode;
+	(void)error;
+	return stat(file->path, &info) == 0 && info.st_dev == file->device &&
+			       info.st_ino == file->inode
+		       ? MW_APART_DONE
+		       : MW_APART_FAILED;
 }
 
 /* File systems with several devices, as overlays are, show another device number here than stat(2)
  * does.  map_files leads to the file itself, but only root may use it. */
 static bool leads_to(int pid, const mw_map_t *map, dev_t device, ino_t inode) {
 	char path[PATH_MAX + 64];
+	struct statx info;
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, map->start,
 		 map->limit);
-	if (is_file(path, device, inode))
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, &info) == 0 &&
+	    makedev(info.stx_dev_major, info.stx_dev_minor) == device && info.stx_ino == inode)
 		return true;
 	mw_process_file(pid, map->name, path, sizeof(path));
-	return is_file(path, device, inode);
+	const file_t file = {.path = path, .device = device, .inode = inode};
+	return mw_apart_do(is_at_path, &file, READING_MS, NULL) == MW_APART_DONE;
 }
 
 bool mw_process_maps_file(int pid, dev_t device, ino_t inode) {

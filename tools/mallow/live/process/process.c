@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "live/process/own_allocator.h"
+#include "live/process/mallow_files.h"
 
 /* Reads the first bytes of /proc/<pid>/<name> and a NUL. False: the file cannot be read. */
 static bool read_proc(int pid, const char *name, char *text, size_t capacity) {
@@ -196,17 +196,6 @@ const char *mw_process_end(int pid, uint64_t start_ticks) {
 	return mw_process_has_ended(pid, start_ticks) ? "ended" : "started another program (exec)";
 }
 
-/* Returns whether a line of maps is of code of mallow, whose file may have any name. */
-static bool is_code_of_mallow(int pid, char *line) {
-	char found[PATH_MAX + 64];
-	char *path = strchr(line, '/');
-	if (path == NULL || strstr(line, " r-xp ") == NULL)
-		return false;
-	path[strcspn(path, "\n")] = '\0';
-	mw_process_file(pid, path, found, sizeof(found));
-	return mw_file_has_mallow(found);
-}
-
 bool mw_process_has_library(int pid) {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/maps", mw_process_thread(pid));
@@ -220,10 +209,11 @@ bool mw_process_has_library(int pid) {
 		found = strstr(line, "/libmallow") != NULL ||
 			strstr(line, "/mallow/compat/") != NULL ||
 			strstr(line, " /dev/shm/mallow-") != NULL ||
-			strstr(line, "/memfd:mallow-state") != NULL || is_code_of_mallow(pid, line);
+			strstr(line, "/memfd:mallow-state") != NULL;
 	free(line);
 	fclose(maps);
-	return found;
+	/* Its file may have any name. */
+	return found || mw_mallow_files_read(pid);
 }
 
 bool mw_process_is_closed(int pid) {
@@ -235,12 +225,19 @@ bool mw_process_is_closed(int pid) {
 	return fd < 0 && (errno == EACCES || errno == EPERM);
 }
 
+/* By what the kernel knows already: the process's root may be of a file system that does not
+ * answer. */
+static bool look_at(const char *path, struct statx *info) {
+	return statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, info) == 0;
+}
+
 static bool differs(int pid, const char *name, const char *own) {
 	char path[64];
-	struct stat theirs, ours;
+	struct statx theirs, ours;
 	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	return stat(path, &theirs) == 0 && stat(own, &ours) == 0 &&
-	       (theirs.st_dev != ours.st_dev || theirs.st_ino != ours.st_ino);
+	return look_at(path, &theirs) && look_at(own, &ours) &&
+	       (theirs.stx_dev_major != ours.stx_dev_major ||
+		theirs.stx_dev_minor != ours.stx_dev_minor || theirs.stx_ino != ours.stx_ino);
 }
 
 void mw_process_file(int pid, const char *path, char *found, size_t capacity) {

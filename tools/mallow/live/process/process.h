@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * process.h -- reads information on a process from /proc.
- * Layer: live/process.  The folder's door. program.h tells whether a program can be preloaded,
- * launch.h starts one, maps.h reads its mappings, reach.h makes sure that it still is the one that
- * was found, resident_memory.h tells how memory is used.  Every answer may be outdated on arrival.
- * Pid and start time together identify a process, so that a process with a reused pid is never
- * taken for the old one. */
+ * Layer: live/process.  The folder's door. launch.h starts a process, maps.h reads its mappings,
+ * reach.h makes sure that it still is the one that was found, resident_memory.h tells how memory is
+ * used, mallow_files.h which files are mallow.  Every answer may be outdated on arrival.  Pid and
+ * start time together identify a process, so that a process with a reused pid is never taken for
+ * the old one. */
 #ifndef MW_TOOL_LIVE_PROCESS_PROCESS_H
 #define MW_TOOL_LIVE_PROCESS_PROCESS_H
 

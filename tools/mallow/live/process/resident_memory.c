@@ -5,13 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
+#include <sys/types.h>
 #include <unistd.h>
 
-#include "live/process/own_allocator.h"
+#include "live/process/mallow_files.h"
 #include "live/process/process.h"
 #include "model/memory.h"
 #include "state/stats.h"
@@ -25,6 +26,8 @@
 typedef struct mapping {
 	uint64_t start, limit, resident;
 	uint64_t in_huge_pages; /* part of the resident bytes */
+	dev_t device;
+	ino_t inode; /* 0: no file */
 	char mode[8];
 	char path[256];
 } mapping_t;
@@ -294,15 +297,11 @@ static void choose_owners(reader_t *r) {
 /* Returns whether the mapping is of mallow's library, whatever its name. In an executable that is
  * linked with it, its data lie among the program's. */
 static bool is_of_library(const reader_t *r, const mapping_t *m) {
-	char found[PATH_MAX + 64];
 	if (m->path[0] != '/' || strcmp(m->path, r->executable) == 0)
 		return false;
 	if (strstr(m->path, "libmallow") != NULL)
 		return true;
-	if (strcmp(m->path, r->before.path) == 0)
-		return r->before_is_library;
-	mw_process_file(r->pid, m->path, found, sizeof(found));
-	return mw_file_has_mallow(found);
+	return mw_mallow_files_has(r->pid, m->device, m->inode);
 }
 
 static void take_mapping(reader_t *r, const mapping_t *m) {
@@ -326,11 +325,15 @@ static void take_mapping(reader_t *r, const mapping_t *m) {
 /* Parses "start-limit mode offset device inode path". */
 static bool parse_mapping(const char *line, mapping_t *m) {
 	int path_at = 0;
+	unsigned major_number, minor_number;
+	uint64_t inode;
 	*m = (mapping_t){0};
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %*s %n", &m->start, &m->limit,
-		   m->mode, &path_at) < 3 ||
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %x:%x %" SCNu64 " %n", &m->start,
+		   &m->limit, m->mode, &major_number, &minor_number, &inode, &path_at) < 6 ||
 	    m->start >= m->limit)
 		return false;
+	m->device = makedev(major_number, minor_number);
+	m->inode = (ino_t)inode;
 	snprintf(m->path, sizeof(m->path), "%s", path_at > 0 ? line + path_at : "");
 	m->path[strcspn(m->path, "\n")] = '\0';
 	return true;
@@ -454,6 +457,7 @@ int mw_memory_read(int pid, const mw_snapshot_t *snapshot, mw_memory_t *out, mw_
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
 	r.pagemap = open(path, O_RDONLY | O_CLOEXEC);
 	sort_ranges(&r);
+	mw_mallow_files_read(pid);
 	read_smaps(&r, smaps);
 	split_heap(&r);
 	take_unwalked(&r);

@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: MIT
  * program.c -- examines an executable as the kernel and the loader do. */
-#include "live/process/program.h"
+#include "live/files/program.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "live/process/own_allocator.h"
+#include "live/files/apart.h"
+#include "live/files/own_allocator.h"
+#include "live/files/regular_file.h"
 
 /* Most nested script interpreters that the kernel follows. */
 #define SCRIPT_DEPTH_MAX 4
 /* Most program headers that are read.  No linker writes more. */
 #define PROGRAM_HEADERS_MAX 256
+/* How long the files may be read. */
+#define READING_MS 5000
 
 static bool is_executable(const char *path) {
 	struct stat info;
@@ -102,7 +106,7 @@ static const char *look_at_file(int fd, const char *path, char *interpreter, siz
 	if (script_interpreter(head.text, interpreter, size))
 		return NULL;
 	/* It needs no preload. */
-	if (mw_file_has_mallow(path))
+	if (mw_file_has_mallow(path, NULL))
 		return NULL;
 	bool other_user = info.st_mode & S_ISUID && info.st_uid != geteuid();
 	bool other_group = info.st_mode & S_ISGID && info.st_gid != getegid();
@@ -115,11 +119,11 @@ static const char *look_at_file(int fd, const char *path, char *interpreter, siz
 	return look_at_elf(fd, &head.elf);
 }
 
-const char *mw_program_refuses_preload(const char *path) {
+static const char *find_reason(const char *path) {
 	char current[PATH_MAX], interpreter[256];
 	snprintf(current, sizeof(current), "%s", path);
 	for (int depth = 0; depth <= SCRIPT_DEPTH_MAX; depth++) {
-		int fd = open(current, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		int fd = mw_open_regular_file(current);
 		if (fd < 0)
 			return NULL;
 		const char *why = look_at_file(fd, current, interpreter, sizeof(interpreter));
@@ -129,4 +133,30 @@ const char *mw_program_refuses_preload(const char *path) {
 		snprintf(current, sizeof(current), "%s", interpreter);
 	}
 	return NULL;
+}
+
+typedef struct reading {
+	const char *path;
+	const char **reason; /* in memory that both processes share */
+} reading_t;
+
+static mw_apart_outcome_t find_apart(const void *context, mw_error_t *error) {
+	const reading_t *reading = context;
+	(void)error;
+	*reading->reason = find_reason(reading->path);
+	return MW_APART_DONE;
+}
+
+const char *mw_program_refuses_preload(const char *path) {
+	const char *reason = NULL;
+	void *shared = mmap(NULL, sizeof(reason), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		return NULL;
+	const reading_t reading = {.path = path, .reason = shared};
+	/* The texts have the same addresses in both processes. */
+	if (mw_apart_do(find_apart, &reading, READING_MS, NULL) == MW_APART_DONE)
+		reason = *reading.reason;
+	munmap(shared, sizeof(reason));
+	return reason;
 }

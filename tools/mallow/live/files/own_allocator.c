@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT
  * own_allocator.c -- looks for functions of allocators among an executable's symbols. */
-#include "live/process/own_allocator.h"
+#include "live/files/own_allocator.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "live/files/apart.h"
+#include "live/files/regular_file.h"
 #include "model/memory.h"
 #include "state/tool_entry.h"
 
@@ -17,21 +20,23 @@
 #define NAMES_MAX_BYTES ((uint64_t)512 << 20)
 #define SYMBOLS_MAX ((uint64_t)16 << 20)
 #define CHUNK 1024u
+/* How long a file may be read; a table of 100 MB that is on a disk takes a second. */
+#define READING_MS 10000
 enum { SEGMENTS_MAX = 64, NOTES_MAX_BYTES = 16384 };
 
 /* In the order of what they tell: an allocator that has its own names also defines malloc. */
 static const mw_own_allocator_t known[] = {
-	{"jemalloc", "_rjem_malloc"},
-	{"jemalloc", "je_malloc"},
-	{"jemalloc", "mallocx"},
-	{"mimalloc", "mi_malloc"},
-	{"tcmalloc", "tc_malloc"},
-	{"tcmalloc", "TCMallocInternalMalloc"},
-	{"Go's runtime", "runtime.mallocgc"},
-	{"a malloc of its own", "malloc"},
+	{"jemalloc", "_rjem_malloc", false},
+	{"jemalloc", "je_malloc", false},
+	{"jemalloc", "mallocx", false},
+	{"mimalloc", "mi_malloc", false},
+	{"tcmalloc", "tc_malloc", false},
+	{"tcmalloc", "TCMallocInternalMalloc", false},
+	{"Go's runtime", "runtime.mallocgc", false},
+	{"a malloc of its own", "malloc", false},
 };
 enum { KNOWN = sizeof(known) / sizeof(known[0]) };
-static const mw_own_allocator_t go = {"Go's runtime", ".gopclntab"};
+static const mw_own_allocator_t go = {"Go's runtime", ".gopclntab", false};
 
 typedef struct elf_file {
 	int fd;
@@ -46,7 +51,7 @@ static bool read_at(int fd, void *bytes, size_t length, uint64_t offset) {
 
 static bool open_elf(const char *path, elf_file_t *elf) {
 	Elf64_Ehdr header;
-	*elf = (elf_file_t){.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+	*elf = (elf_file_t){.fd = mw_open_regular_file(path)};
 	if (elf->fd < 0 || !read_at(elf->fd, &header, sizeof(header), 0) ||
 	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shentsize != sizeof(Elf64_Shdr) ||
@@ -112,13 +117,12 @@ static bool is_go(const elf_file_t *elf) {
 	return found;
 }
 
-bool mw_own_allocator_find(const char *path, mw_own_allocator_t *found) {
+static void find_in_file(const char *path, mw_own_allocator_t *found) {
 	elf_file_t elf;
 	bool is_there[KNOWN] = {false};
-	*found = (mw_own_allocator_t){.name = NULL};
 	/* The archive of mallow has jemalloc's functions, too. */
-	if (mw_file_has_mallow(path))
-		return false;
+	if (mw_file_has_mallow(path, NULL))
+		return;
 	if (open_elf(path, &elf)) {
 		for (unsigned i = 0; i < elf.count; i++)
 			if (elf.sections[i].sh_type == SHT_SYMTAB ||
@@ -131,6 +135,33 @@ bool mw_own_allocator_find(const char *path, mw_own_allocator_t *found) {
 			*found = go;
 	}
 	close_elf(&elf);
+}
+
+typedef struct reading {
+	const char *path;
+	mw_own_allocator_t *found; /* in memory that both processes share */
+} reading_t;
+
+static mw_apart_outcome_t find_apart(const void *context, mw_error_t *error) {
+	const reading_t *reading = context;
+	mw_own_allocator_t found = {.name = NULL};
+	(void)error;
+	find_in_file(reading->path, &found);
+	*reading->found = found;
+	return MW_APART_DONE;
+}
+
+bool mw_own_allocator_find(const char *path, mw_own_allocator_t *found) {
+	*found = (mw_own_allocator_t){.is_unknown = true};
+	void *shared = mmap(NULL, sizeof(*found), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		return false;
+	const reading_t reading = {.path = path, .found = shared};
+	/* The texts have the same addresses in both processes. */
+	if (mw_apart_do(find_apart, &reading, READING_MS, NULL) == MW_APART_DONE)
+		*found = *reading.found;
+	munmap(shared, sizeof(*found));
 	return found->name != NULL;
 }
 
@@ -164,11 +195,14 @@ static bool is_in_notes(int fd, const Elf64_Phdr *segment) {
 	return false;
 }
 
-bool mw_file_has_mallow(const char *path) {
+bool mw_file_has_mallow(const char *path, ino_t *inode) {
 	Elf64_Ehdr header;
 	Elf64_Phdr segments[SEGMENTS_MAX];
+	struct stat file;
 	bool found = false;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = mw_open_regular_file(path);
+	if (inode != NULL && fd >= 0 && fstat(fd, &file) == 0)
+		*inode = file.st_ino;
 	if (fd >= 0 && read_at(fd, &header, sizeof(header), 0) &&
 	    memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
 	    header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_phentsize == sizeof(segments[0]) &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * apart.c -- a process or a thread that does one thing, and tells by a pipe how that went. */
-#include "live/enter/apart.h"
+#include "live/files/apart.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,6 +69,14 @@ static mw_apart_outcome_t outcome_of(answer_t answer, const report_t *report, mw
 	return report->outcome;
 }
 
+/* Whoever reads the output of this command would wait for a process that does not end. */
+static void leave_standard_files(void) {
+	int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (nowhere < 0 || dup2(nowhere, fd) < 0)
+			close(fd);
+}
+
 /* One that does not end is left to whom the kernel gives it when this command ends. */
 static void end_killed(pid_t pid) {
 	const struct timespec pause = {.tv_nsec = END_LOOK_NS};
@@ -91,6 +99,7 @@ mw_apart_outcome_t mw_apart_do(mw_apart_work_t *work, const void *context, int l
 	pid_t pid = fork();
 	if (pid == 0) {
 		setsid();
+		leave_standard_files();
 		_exit(tell(ends[1], work, context) ? 0 : 1);
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * program.h -- tells whether the loader can preload libmallow.so into a program.
- * Layer: live/process. */
-#ifndef MW_TOOL_LIVE_PROCESS_PROGRAM_H
-#define MW_TOOL_LIVE_PROCESS_PROGRAM_H
+ * Layer: live/files. */
+#ifndef MW_TOOL_LIVE_FILES_PROGRAM_H
+#define MW_TOOL_LIVE_FILES_PROGRAM_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,8 +11,8 @@
 bool mw_program_find(const char *name, char *path, size_t size);
 
 /* Returns why the file at `path` never loads the libraries of LD_PRELOAD ("it is statically
- * linked"), or NULL if no reason is found, or if the file has mallow by itself.  For a script its
- * interpreter is examined. */
+ * linked"), or NULL if no reason is found in five seconds, or if the file has mallow by itself. For
+ * a script its interpreter is examined. */
 const char *mw_program_refuses_preload(const char *path);
 
 #endif

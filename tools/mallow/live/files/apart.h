@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * apart.h -- does work that must not stop half-way, and that may never end, apart from this
- * command. Layer: live/enter.  The kernel may have whoever reads another process's memory wait for
- * a file system or a handler of page faults of that process's user. */
-#ifndef MW_TOOL_LIVE_ENTER_APART_H
-#define MW_TOOL_LIVE_ENTER_APART_H
+ * command.
+ * Layer: live/files, the door of this folder, which reads files that other processes have chosen:
+ * regular_file.h opens them, own_allocator.h and program.h say what they are.  The folder uses the
+ * model only.  The kernel may have whoever reads a file, or another process's memory, wait for a
+ * file system or a handler of page faults of that process's user. */
+#ifndef MW_TOOL_LIVE_FILES_APART_H
+#define MW_TOOL_LIVE_FILES_APART_H
 
 #include <stddef.h>
 
