@@ -173,15 +173,21 @@ __asm__(".pushsection .text.unlikely,\"ax\",@progbits\n"
 
 /* mw_tool_note_t, by which tools find the code and mw_heap_poll_word in the process's memory. */
 _Static_assert(sizeof(mw_heap_poll_word) == sizeof(void *), "mw_tool_note_t.words_offset");
+#ifdef MW_HARDENED
+#define NOTE_FLAGS MW_TOOL_NOTE_GUARDS
+#else
+#define NOTE_FLAGS 0
+#endif
 #define TEXT_OF_NUMBER(number) #number
 #define TEXT_OF(number) TEXT_OF_NUMBER(number)
 __asm__(".pushsection .note.mallow,\"a\",@note\n"
 	".balign 4\n"
-	".long 2f - 1f, 4f - 3f, " TEXT_OF(MW_TOOL_NOTE_TYPE) "\n"
-							      "1: .asciz \"" MW_TOOL_NOTE_OWNER
-							      "\"\n"
-							      "2: .balign 4\n"
-							      "3: .long mw_control_entry - .\n"
-							      ".long mw_heap_poll_word - .\n"
-							      "4:\n"
-							      ".popsection\n");
+	".long 2f - 1f, 4f - 3f, " TEXT_OF(
+		MW_TOOL_NOTE_TYPE) "\n"
+				   "1: .asciz \"" MW_TOOL_NOTE_OWNER "\"\n"
+				   "2: .balign 4\n"
+				   "3: .long mw_control_entry - .\n"
+				   ".long mw_heap_poll_word - .\n"
+				   ".long " TEXT_OF(NOTE_FLAGS) "\n"
+								"4:\n"
+								".popsection\n");

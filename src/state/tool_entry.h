@@ -118,6 +118,11 @@ typedef struct mw_tool_note {
 	/* A pointer to the control words of the library's state file: by it the tool tells the
 	 * library that wrote the file from another copy in the same process. */
 	int32_t words_offset;
+	uint32_t flags; /* MW_TOOL_NOTE_GUARDS or 0 */
 } mw_tool_note_t;
+
+/* Blocks of malloc() have pages without access before them (the hardened library), as the stacks of
+ * threads have: a stack that the program has put into a block looks like one of its own mapping. */
+#define MW_TOOL_NOTE_GUARDS 1
 
 #endif

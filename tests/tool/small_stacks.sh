@@ -8,10 +8,15 @@ source "$(dirname "$0")/lib.bash"
 cc -O1 -fno-builtin -pthread -Wl,-z,now -o small_stacks "$here/small_stacks.c" ||
     fail "small_stacks.c"
 export MALLOW_CONF=prof_state_min:0,prof_active:false
-for kind in coroutine alternate adjoining guarded long limited least block huge; do
+kinds=(coroutine alternate adjoining guarded long limited least block huge)
+# The hardened library has guards around large blocks as around stacks.
+for kind in "${kinds[@]}" "${kinds[@]/#/secure-}"; do
+    library=libmallow.so
+    [ "$kind" = "${kind#secure-}" ] || library=libmallow_secure.so
+    kind=${kind#secure-}
     rm -f pipe
     mkfifo pipe
-    LD_PRELOAD=$build/lib/libmallow.so ./small_stacks "$kind" <pipe >said &
+    LD_PRELOAD=$build/lib/$library ./small_stacks "$kind" <pipe >said &
     pid=$!
     started+=("$pid")
     exec {input}>pipe
@@ -21,9 +26,9 @@ for kind in coroutine alternate adjoining guarded long limited least block huge;
     try 2 "$mallow" leaks --wait 1 "$pid"
     "$mallow" set --wait 1 "$pid" rate=1M >out 2>err
     echo >&"$input"
-    wait "$pid" || fail "$kind: status $?"
+    wait "$pid" || fail "$library, $kind: status $?"
     exec {input}>&-
-    grep -qx 'changed: 0' said || fail "$kind: $(cat said)"
+    grep -qx 'changed: 0' said || fail "$library, $kind: $(cat said)"
     ! grep -q epoll said || fail "$kind: $(cat said)"
 done
 ok "no byte below a small stack is written"

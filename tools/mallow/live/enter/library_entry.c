@@ -133,13 +133,16 @@ static bool keeps_file(const mw_address_space_t *space, const mw_reach_t *reach,
 
 /* Returns the address of the entry code that a note of mallow tells; 0: the note is another's, or
  * what it tells is not there. */
-static uint64_t follow_note(const mw_address_space_t *space, const mw_reach_t *reach,
+static uint64_t follow_note(mw_address_space_t *space, const mw_reach_t *reach,
 			    const mw_map_t *file, uint64_t address, const mw_tool_note_t *note) {
 	uint64_t entry = address + offsetof(mw_tool_note_t, entry_offset) +
 			 (uint64_t)(int64_t)note->entry_offset;
 	uint64_t words = address + offsetof(mw_tool_note_t, words_offset) +
 			 (uint64_t)(int64_t)note->words_offset;
-	return is_entry(space, file, entry) && keeps_file(space, reach, words) ? entry : 0;
+	if (!is_entry(space, file, entry) || !keeps_file(space, reach, words))
+		return 0;
+	space->blocks_have_guards = (note->flags & MW_TOOL_NOTE_GUARDS) != 0;
+	return entry;
 }
 
 /* Rounds a size up to the alignment of notes, 4 or 8. */
@@ -148,7 +151,7 @@ static uint64_t padded(uint64_t bytes, uint64_t align) {
 }
 
 /* Looks for mallow's note in a segment of notes. */
-static uint64_t find_in_notes(const mw_address_space_t *space, const mw_reach_t *reach,
+static uint64_t find_in_notes(mw_address_space_t *space, const mw_reach_t *reach,
 			      const mw_map_t *file, uint64_t start, const Elf64_Phdr *segment) {
 	_Alignas(Elf64_Nhdr) uint8_t notes[NOTES_MAX_BYTES];
 	uint64_t bytes = segment->p_memsz < sizeof(notes) ? segment->p_memsz : sizeof(notes);
@@ -177,7 +180,7 @@ static uint64_t find_in_notes(const mw_address_space_t *space, const mw_reach_t 
 }
 
 /* Looks for mallow's note in a file whose first bytes are mapped here. */
-static uint64_t find_in_file(const mw_address_space_t *space, const mw_reach_t *reach,
+static uint64_t find_in_file(mw_address_space_t *space, const mw_reach_t *reach,
 			     const mw_map_t *file) {
 	Elf64_Ehdr header;
 	Elf64_Phdr segments[HEADERS_MAX];
@@ -201,7 +204,7 @@ static uint64_t find_in_file(const mw_address_space_t *space, const mw_reach_t *
 	return entry;
 }
 
-uint64_t mw_library_entry_find(const mw_address_space_t *space, const mw_reach_t *reach) {
+uint64_t mw_library_entry_find(mw_address_space_t *space, const mw_reach_t *reach) {
 	uint64_t entry = 0;
 	for (size_t i = 0; i < space->count && entry == 0; i++) {
 		const mw_map_t *map = &space->maps[i];

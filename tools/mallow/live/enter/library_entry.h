@@ -17,6 +17,7 @@ typedef struct mw_address_space {
 	int memory;     /* /proc/<pid>/mem, for reading and writing */
 	mw_map_t *maps; /* without names */
 	size_t count, capacity;
+	bool blocks_have_guards; /* MW_TOOL_NOTE_GUARDS; known once the entry code is */
 } mw_address_space_t;
 
 /* Opens that of a thread's process. Returns 0, or -1: the caller may not trace the process, or it
@@ -30,6 +31,6 @@ const mw_map_t *mw_address_space_at(const mw_address_space_t *space, uint64_t ad
 /* Returns the address of the entry code of the library that keeps the reach's state file, or of
  * any if that has none; 0: there is none.  The code lies in a file that the process has mapped as
  * code, which nobody can write to in this address space, and is the same as this command's. */
-uint64_t mw_library_entry_find(const mw_address_space_t *space, const mw_reach_t *reach);
+uint64_t mw_library_entry_find(mw_address_space_t *space, const mw_reach_t *reach);
 
 #endif

@@ -98,6 +98,6 @@ bool mw_stack_may_have_room(const mw_address_space_t *space, int pid, const mw_s
 	if (stack == NULL || !stack->is_writable || is_shared(threads, id, stack))
 		return false;
 	if (rsp - stack->start >= MW_TOOL_ENTRY_STACK_BYTES)
-		return stack->is_stack || has_guard(space, stack);
+		return stack->is_stack || (!space->blocks_have_guards && has_guard(space, stack));
 	return stack->is_stack && rsp - growth_end(space, pid, stack) >= MW_TOOL_ENTRY_STACK_BYTES;
 }
