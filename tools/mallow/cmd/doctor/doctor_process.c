@@ -96,7 +96,7 @@ static mapped_t read_mapped(int pid) {
 	snprintf(path, sizeof(path), "/proc/%d/exe", mw_process_thread(pid));
 	ssize_t length = readlink(path, mapped.executable, sizeof(mapped.executable) - 1);
 	mapped.executable[length > 0 ? length : 0] = '\0';
-	mw_mallow_files_read(pid);
+	mw_mallow_files_read(pid, MW_READ_APART);
 	mapped.readable = mw_maps_open(&maps, pid);
 	while (mapped.readable && mw_maps_next(&maps, "", &map))
 		take_mapping(&mapped, pid, &map);

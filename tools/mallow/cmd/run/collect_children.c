@@ -95,7 +95,7 @@ static void hold_state_file(mw_children_t *children, int pid) {
 
 void mw_children_poll(mw_children_t *children, int pid) {
 	if (!children->library_seen)
-		children->library_seen = mw_process_has_library(pid);
+		children->library_seen = mw_process_child_has_library(pid);
 	if (children->library_seen && children->held_fd < 0)
 		hold_state_file(children, pid);
 	uint64_t anonymous_bytes = mw_memory_anonymous(pid), most_bytes = mw_memory_most(pid);

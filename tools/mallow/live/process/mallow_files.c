@@ -69,6 +69,7 @@ typedef struct reading {
 	size_t count, capacity;
 	result_t *results; /* in memory that both processes share */
 	int pid;
+	bool is_first_enough; /* the files behind one that is mallow are not read */
 } reading_t;
 
 static bool is_listed(const reading_t *reading, const mw_map_t *map) {
@@ -117,6 +118,8 @@ static mw_apart_outcome_t read_files(const void *context, mw_error_t *error) {
 		bool is_mallow = mw_file_has_mallow(path, &inode);
 		result->inode = inode;
 		result->verdict = is_mallow ? MALLOW : OTHER;
+		if (is_mallow && reading->is_first_enough)
+			break;
 	}
 	return MW_APART_DONE;
 }
@@ -127,6 +130,8 @@ static bool keep(const reading_t *reading) {
 	for (size_t i = 0; i < reading->count; i++) {
 		const candidate_t *file = &reading->files[i];
 		result_t result = reading->results[i];
+		if (result.verdict == NOT_READ && reading->is_first_enough)
+			break;
 		known.items =
 			mw_grow(known.items, &known.capacity, known.count + 1, sizeof(file_t));
 		known.items[known.count++] = (file_t){.pid = reading->pid,
@@ -139,13 +144,15 @@ static bool keep(const reading_t *reading) {
 	return found;
 }
 
-static bool read_all(reading_t *reading) {
+static bool read_all(reading_t *reading, mw_reading_t how) {
 	size_t bytes = reading->count * sizeof(result_t);
 	void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
 		return false;
 	reading->results = shared;
-	for (unsigned late = 0; late < LATE_FILES_MAX; late++)
+	if (how == MW_READ_HERE)
+		read_files(reading, NULL);
+	for (unsigned late = 0; how == MW_READ_APART && late < LATE_FILES_MAX; late++)
 		if (mw_apart_do(read_files, reading, READING_MS / (int)LATE_FILES_MAX, NULL) !=
 		    MW_APART_LATE)
 			break;
@@ -155,11 +162,11 @@ static bool read_all(reading_t *reading) {
 	return found;
 }
 
-bool mw_mallow_files_read(int pid) {
-	reading_t reading = {.pid = pid};
+bool mw_mallow_files_read(int pid, mw_reading_t how) {
+	reading_t reading = {.pid = pid, .is_first_enough = how == MW_READ_HERE};
 	bool found = list_files(&reading);
 	if (reading.count > 0)
-		found |= read_all(&reading);
+		found |= read_all(&reading, how);
 	for (size_t i = 0; i < reading.count; i++)
 		free(reading.files[i].path);
 	free(reading.files);

@@ -196,7 +196,18 @@ const char *mw_process_end(int pid, uint64_t start_ticks) {
 	return mw_process_has_ended(pid, start_ticks) ? "ended" : "started another program (exec)";
 }
 
-bool mw_process_has_library(int pid) {
+/* By what the kernel knows already: the process's root may be of a file system that does not
+ * answer. */
+static bool look_at(const char *path, struct statx *info) {
+	return statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, info) == 0;
+}
+
+static bool is_same(const struct statx *a, const struct statx *b) {
+	return a->stx_dev_major == b->stx_dev_major && a->stx_dev_minor == b->stx_dev_minor &&
+	       a->stx_ino == b->stx_ino;
+}
+
+static bool has_library(int pid, mw_reading_t how) {
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/maps", mw_process_thread(pid));
 	FILE *maps = fopen(path, "re");
@@ -213,7 +224,21 @@ bool mw_process_has_library(int pid) {
 	free(line);
 	fclose(maps);
 	/* Its file may have any name. */
-	return found || mw_mallow_files_read(pid);
+	return found || mw_mallow_files_read(pid, how);
+}
+
+bool mw_process_has_library(int pid) {
+	return has_library(pid, MW_READ_APART);
+}
+
+/* A child that has not executed its program yet is a copy of this command. */
+bool mw_process_child_has_library(int pid) {
+	char path[64];
+	struct statx theirs, ours;
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	if (look_at(path, &theirs) && look_at("/proc/self/exe", &ours) && is_same(&theirs, &ours))
+		return false;
+	return has_library(pid, MW_READ_HERE);
 }
 
 bool mw_process_is_closed(int pid) {
@@ -225,19 +250,11 @@ bool mw_process_is_closed(int pid) {
 	return fd < 0 && (errno == EACCES || errno == EPERM);
 }
 
-/* By what the kernel knows already: the process's root may be of a file system that does not
- * answer. */
-static bool look_at(const char *path, struct statx *info) {
-	return statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_INO, info) == 0;
-}
-
 static bool differs(int pid, const char *name, const char *own) {
 	char path[64];
 	struct statx theirs, ours;
 	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	return look_at(path, &theirs) && look_at(own, &ours) &&
-	       (theirs.stx_dev_major != ours.stx_dev_major ||
-		theirs.stx_dev_minor != ours.stx_dev_minor || theirs.stx_ino != ours.stx_ino);
+	return look_at(path, &theirs) && look_at(own, &ours) && !is_same(&theirs, &ours);
 }
 
 void mw_process_file(int pid, const char *path, char *found, size_t capacity) {

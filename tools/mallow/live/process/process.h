@@ -66,6 +66,8 @@ bool mw_process_is_closed(int pid);
 /* True if the process maps mallow's library or a program that is linked with it.  False also if its
  * mappings cannot be read. */
 bool mw_process_has_library(int pid);
+/* The same of a child of this command, which waits as long as the child's files do. */
+bool mw_process_child_has_library(int pid);
 
 /* Writes the path by which this command finds a file that the process calls `path`: below the
  * process's root in /proc if that has another root or other mounts (a container), and relative

@@ -457,7 +457,7 @@ int mw_memory_read(int pid, const mw_snapshot_t *snapshot, mw_memory_t *out, mw_
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
 	r.pagemap = open(path, O_RDONLY | O_CLOEXEC);
 	sort_ranges(&r);
-	mw_mallow_files_read(pid);
+	mw_mallow_files_read(pid, MW_READ_APART);
 	read_smaps(&r, smaps);
 	split_heap(&r);
 	take_unwalked(&r);
