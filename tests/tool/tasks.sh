@@ -39,6 +39,7 @@ task 7 "$server"
 serve 15000
 between "echo 20000 >server.to; sleep 0.5"
 task 1 "$server"
+read -r -t 60 _ <&"$from" # the answer to `between`
 task 5 "$server"
 task 6 "$server"
 
