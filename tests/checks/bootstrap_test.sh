@@ -29,7 +29,7 @@ command=$1
 shift
 case $command in
 pkgnames) grep "^$1" listed ;;
-madison) for name in "$@"; do grep -xF -e "$name" listed | sed 's/$/ | 1.0 | a mirror/'; done ;;
+madison) for name in "$@"; do grep -xF -e "$name" listed | sed 's/$/ | 1.0 | an archive/'; done ;;
 esac
 exit 0
 END

@@ -45,22 +45,22 @@ enter() {
             LC_ALL=C.UTF-8 MALLOW_BUILD=/build "$@"' enter "$root" "$source" "$@"
 }
 
-# The mirror that the machine's apt uses.
-mirror() {
+# The archive of packages that the machine's apt uses.
+archive() {
     sed -nE 's/^(URIs: *|deb (\[.*\] )?)(https?:[^ ]*\/debian)\/?( .*|$)/\3/p' \
         /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | sed -n 1p
 }
 
 # make_root: the minimal system.  Another folder takes the name only when it is complete.
 make_root() {
-    local mirror new=$root.new
-    mirror=$(mirror || true) # without sources.list sed says so
+    local archive new=$root.new
+    archive=$(archive || true) # without sources.list sed says so
     rm -rf "$new"
     mkdir -p "$build/roots"
     mmdebstrap --quiet --variant=minbase --dpkgopt=force-unsafe-io \
         --dpkgopt=path-exclude='/usr/share/doc/*' --dpkgopt=path-exclude='/usr/share/locale/*' \
         --dpkgopt=path-exclude='/usr/share/man/*' \
-        "$suite" "$new" "${mirror:-http://deb.debian.org/debian}" >"$log" 2>&1 || {
+        "$suite" "$new" "${archive:-http://deb.debian.org/debian}" >"$log" 2>&1 || {
         rm -rf "$new"
         skip "mmdebstrap cannot make a root folder of $suite: $(tail -n 1 "$log")"
     }

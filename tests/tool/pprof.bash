@@ -82,7 +82,8 @@ alike() {
     try 0 "$build/lib/mallow/compat/bin/pprof" "-$view" -symbolize=none "$@" "$profile.pb.gz"
     python3 "$here/alike.py" "$view" text theirs out ours ||
         fail "-$view of pprof or of mallow cannot be read"
-    [ "$(wc -l <theirs)" -gt 5 ] || fail "pprof -$view $* says nothing of $profile"
+    # Of python3 little is in use at its end.
+    [ "$(wc -l <theirs)" -gt 2 ] || fail "pprof -$view $* says nothing of $profile"
     diff theirs ours >difference ||
         fail "$view $* of $profile differs from pprof's: $(head -5 difference)"
     compared=$((compared + 1))

@@ -68,7 +68,8 @@ if has_pprof; then
         same second "$view" -alloc_space -nodecount=0
     done
     # Two and three together, in each view.
-    for options in "-focus=List|list|Import|Call -ignore=[Tt]ype -cum" "-hide=^_?Py -show_from=main -lines" \
+    for options in "-focus=List|list|Import|Call -ignore=[Tt]ype -cum" \
+        "-hide=^_?Py -show_from=main -lines" \
         "-show=^_?Py -prune_from=PyObject_Call -nodecount=12" \
         "-tagfocus=bytes=64B: -tagleaf=bytes -noinlines" \
         "-tagignore=16b:100b -relative_percentages" "-tagroot=thread -hide=alloc -files" \
@@ -76,7 +77,7 @@ if has_pprof; then
         "-tagfocus=thread_id=1: -trim=false -filefunctions" "-ignore=[Ll]ist -mean" \
         "-unit=auto -inuse_objects"; do
         # shellcheck disable=SC2086
-        for view in top tree 'peek=[Oo]b|alloc'; do
+        for view in top tree 'peek=[Oo]b|alloc|python'; do
             # Edges are not divided in pprof's trees.
             [ "$view-${options##* }" = top--mean ] || [ "${options##* }" != -mean ] || continue
             same labels "$view" $options

@@ -37,9 +37,8 @@ for _ in $(seq 20); do
 done
 task 7 "$server"
 serve 15000
-between "echo 20000 >server.to; sleep 0.5"
+between "echo 20000 >server.to; read -r -t 60 _ <server.from"
 task 1 "$server"
-read -r -t 60 _ <&"$from" # the answer to `between`
 task 5 "$server"
 task 6 "$server"
 
