@@ -115,7 +115,7 @@ def raw(text):
             yield " ".join(sample[1].split()) + ":" + sample[2]
     for line in text[text.index("\nLocations"):text.index("\nMappings")].splitlines()[2:]:
         # Newer pprofs write a column, which mallow's profiles do not have.
-        line = re.sub(r"(:\d+):0( s=\d+)$", r"\1\2", " ".join(line.split()))
+        line = re.sub(r"(:\d+):0( s=\d+)", r"\1\2", " ".join(line.split()))
         yield line.replace(" ./", " ").replace(" M=0 ", " ")
 
 

@@ -4,6 +4,7 @@
 # files which cannot be read, or not in any time: a pipe or a huge file at the path of a mapped one,
 # an executable with endless tables of symbols, a file system that does not answer.
 source "$(dirname "$0")/lib.bash"
+needs python3
 cc -g -O1 -pthread -o hung_page "$here/hung_page.c" || fail "cc"
 
 # ends STATUS SECONDS COMMAND...: it ends in this time, and so does who reads its output.
