@@ -54,9 +54,14 @@ finds temporaries freed_at_once format_key "$time" 0.03
 finds jobs other_threads make_job "$time" 0.02
 finds sessions fragmentation open_session "$resident" 0.3
 finds cache only_grows remember "$resident" 0.1
+finds accounts only_grows open_account "$resident" 0.1
+finds mapped mapped - "$resident" 0.5
 finds pool untouched reserve_pool "$live" 0.5
 finds nodes sizes make_node "$live" 0.15
 finds tables duplicates load_table "$live" 0.5 --look
+# So few blocks are sampled that nobody can be named with certainty.
+conf=prof_seed:5,prof_sample:16M,prof_cost_limit:0
+finds sessions fragmentation - "$resident" 0.3
 conf=prof_sample:1
 finds stacks stacks serve_deeply "$resident" 0.5
 conf=prof_seed:5,prof_sample:64K,prof_cost_limit:0

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -112,6 +113,29 @@ static NOINLINE void remember(void) {
 	cache = made;
 }
 
+/* One of ten accounts is never closed. */
+static NOINLINE void *open_account(void) {
+	return memset(malloc(800), 1, 800);
+}
+
+static void serve_accounts(void) {
+	for (int i = 0; i < 200; i++) {
+		void *account = open_account();
+		if (i % 10 != 0)
+			free(account);
+		else
+			KEEP(account);
+	}
+}
+
+static NOINLINE void map_buffers(void) {
+	void *memory =
+		mmap(nullptr, 64 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		abort();
+	memset(memory, 1, 64 * MIB);
+}
+
 static NOINLINE void *reserve_pool(void) {
 	char *pool = (char *)malloc(64 * MIB);
 	pool[0] = 1;
@@ -207,6 +231,10 @@ static bool work(const char *fault) {
 	else if (!strcmp(fault, "cache"))
 		for (int i = 0; i < 200; i++)
 			remember();
+	else if (!strcmp(fault, "accounts"))
+		serve_accounts();
+	else if (!strcmp(fault, "mapped"))
+		map_buffers();
 	else if (!strcmp(fault, "pool"))
 		for (int i = 0; i < 3; i++)
 			KEEP(reserve_pool());
@@ -222,7 +250,7 @@ static bool work(const char *fault) {
 		free_all();
 	else
 		return work_well(), true;
-	static const char *const once[] = {"pool", "nodes", "tables", "stacks", "idle"};
+	static const char *const once[] = {"pool", "nodes", "tables", "stacks", "idle", "mapped"};
 	for (const char *one : once)
 		if (!strcmp(fault, one))
 			return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * advise.h -- findings about a program's use of memory, each with a number.
  * Layer: advise.  The folder's door. facts.h holds what is looked at, kinds.def the kinds of
- * findings, growers.def the functions that copy what they make larger; time_findings.c and
- * memory_findings.c hold the detectors: functions of the facts alone. */
+ * findings, growers.def the functions that copy what they make larger; time_findings.c,
+ * memory_findings.c and process_findings.c hold the detectors: functions of the facts alone. */
 #ifndef MW_TOOL_ADVISE_ADVISE_H
 #define MW_TOOL_ADVISE_ADVISE_H
 

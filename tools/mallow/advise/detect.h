@@ -21,6 +21,10 @@ static inline bool mw_fact_is_certain(int64_t samples, int64_t objects) {
 	return samples >= 8 || objects <= 2 * samples;
 }
 
+static inline double mw_fact_share(int64_t bytes, int64_t whole) {
+	return whole > 0 ? (double)bytes / (double)whole : 0;
+}
+
 /* Returns the resident memory, or if that is not known the memory in use. */
 int64_t mw_fact_memory(const mw_facts_t *facts);
 

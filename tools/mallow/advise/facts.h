@@ -75,6 +75,15 @@ typedef struct mw_facts {
 	/* Free memory that was resident before and after a time in which the process allocated
 	 * nothing; 0: none was, or it is not known. */
 	int64_t kept_bytes, kept_ns;
+	/* By the walk of the heap: blocks in use, and resident free memory between them. */
+	int64_t used_bytes, free_between_bytes;
+	/* How much more was in use after three quarters of the time than after the first; 0: not
+	 * more, or not known. */
+	int64_t grown_bytes;
+	/* What the program mapped itself, if that is much of the resident memory; else 0. */
+	int64_t mapped_bytes;
+	const char *mapped_arenas; /* see mw_arenas_of() */
+	bool mapped_by_known;      /* the profile has stacks for it */
 	/* Why a kind cannot be answered; NULL: it can. */
 	const char *unanswered[MW_FINDING_KINDS];
 } mw_facts_t;

@@ -1,38 +1,62 @@
 /* SPDX-License-Identifier: MIT
  * memory_findings.c -- findings about memory that is held: free memory between blocks, what only
- * grows, what was never touched, sizes, equal contents, stacks, memory kept by an idle process. */
+ * grows, what was never touched, sizes, equal contents. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "advise/detect.h"
 #include "model/memory.h"
 
-static double share_of(int64_t bytes, int64_t whole) {
-	return whole > 0 ? (double)bytes / (double)whole : 0;
-}
-
 static int64_t part_of(int64_t bytes, int64_t part, int64_t whole) {
 	return whole > 0 ? (int64_t)((double)bytes * ((double)part / (double)whole)) : 0;
 }
 
+/* Free memory that the walk found beside that of `named_bytes`: few of the blocks between which it
+ * lies are sampled. */
+static void add_unnamed_fragmentation(const mw_facts_t *facts, int64_t named_bytes,
+				      mw_findings_t *findings) {
+	const mw_fact_function_t *first = NULL;
+	int64_t bytes = facts->free_between_bytes - named_bytes;
+	if (bytes < MW_FINDING_BYTES_MIN || bytes < facts->free_between_bytes / 2 ||
+	    facts->free_between_bytes < facts->used_bytes)
+		return;
+	for (size_t i = 0; i < facts->function_count; i++)
+		if (facts->functions[i].pinned_bytes > 0 &&
+		    (first == NULL || facts->functions[i].pinned_bytes > first->pinned_bytes))
+			first = &facts->functions[i];
+	mw_finding_add(findings,
+		       &(mw_finding_t){.kind = MW_FINDING_fragmentation,
+				       .share = mw_fact_share(bytes, mw_fact_memory(facts)),
+				       .bytes = bytes},
+		       "%s of free memory stays resident between blocks in use, %s; few of these "
+		       "blocks are sampled%s%s",
+		       mw_say_bytes(bytes), mw_say_bytes(facts->used_bytes),
+		       first != NULL ? ", most of them allocated by " : "",
+		       first != NULL ? first->name : "");
+}
+
 void mw_detect_fragmentation(const mw_facts_t *facts, mw_findings_t *findings) {
+	int64_t named_bytes = 0;
 	for (size_t i = 0; i < facts->function_count; i++) {
 		const mw_fact_function_t *f = &facts->functions[i];
 		/* Where less is free than in use, the pages are in use for the most part. */
 		if (f->pinned_bytes < MW_FINDING_BYTES_MIN || f->pinned_bytes < f->live_bytes ||
 		    !mw_fact_is_certain(f->live_samples, f->live_objects))
 			continue;
-		mw_finding_add(
-			findings,
-			&(mw_finding_t){.kind = MW_FINDING_fragmentation,
-					.function = f->name,
-					.share = share_of(f->pinned_bytes, mw_fact_memory(facts)),
-					.bytes = f->pinned_bytes,
-					.objects = f->live_objects},
-			"%s keeps %s of free memory resident: its %s blocks in use, %s, lie "
-			"between free ones of their size",
-			f->name, mw_say_bytes(f->pinned_bytes), mw_say_count(f->live_objects),
-			mw_say_bytes(f->live_bytes));
+		mw_finding_add(findings,
+			       &(mw_finding_t){.kind = MW_FINDING_fragmentation,
+					       .function = f->name,
+					       .share = mw_fact_share(f->pinned_bytes,
+								      mw_fact_memory(facts)),
+					       .bytes = f->pinned_bytes,
+					       .objects = f->live_objects},
+			       "%s keeps %s of free memory resident: its %s blocks in use, %s, lie "
+			       "between free ones of their size",
+			       f->name, mw_say_bytes(f->pinned_bytes),
+			       mw_say_count(f->live_objects), mw_say_bytes(f->live_bytes));
+		named_bytes += f->pinned_bytes;
 	}
+	add_unnamed_fragmentation(facts, named_bytes, findings);
 }
 
 /* ---- What only grows ---- */
@@ -62,10 +86,24 @@ static ages_t *sum_ages(const mw_facts_t *facts) {
 	return ages;
 }
 
-/* Hardly anything was freed, and each quarter of the time added at least a tenth. */
-static bool only_grows(const mw_fact_function_t *f, const ages_t *ages) {
+static bool frees_hardly_any(const mw_fact_function_t *f) {
+	return 50 * f->freed_objects <= f->alloc_objects;
+}
+
+/* Returns whether memory in use grew by most of what was allocated in the second and third quarter
+ * and is in use.  If not, that took the place of older blocks. */
+static bool all_grew(const mw_facts_t *facts, const ages_t *ages) {
+	int64_t bytes = 0;
+	for (size_t i = 0; i < facts->function_count; i++)
+		bytes += ages[i].bytes[1] + ages[i].bytes[2];
+	return facts->grown_bytes > 0 && 10 * facts->grown_bytes >= 7 * bytes;
+}
+
+/* Hardly anything was freed, or the whole process grew; and each quarter of the time added at least
+ * a tenth. */
+static bool only_grows(const mw_fact_function_t *f, const ages_t *ages, bool all_grew) {
 	if (ages->samples < SAMPLES_MIN || f->live_bytes < MW_FINDING_BYTES_MIN ||
-	    50 * f->freed_objects > f->alloc_objects)
+	    (!frees_hardly_any(f) && !all_grew))
 		return false;
 	for (size_t k = 0; k < QUARTERS; k++)
 		if (10 * ages->bytes[k] < f->live_bytes)
@@ -78,21 +116,29 @@ void mw_detect_only_grows(const mw_facts_t *facts, mw_findings_t *findings) {
 	if (facts->began_ns == 0 || span_ns < GROWTH_NS_MIN)
 		return;
 	ages_t *ages = sum_ages(facts);
+	bool grew = all_grew(facts, ages);
 	for (size_t i = 0; i < facts->function_count; i++) {
 		const mw_fact_function_t *f = &facts->functions[i];
-		if (!only_grows(f, &ages[i]))
+		if (!only_grows(f, &ages[i], grew))
 			continue;
+		char frees[64];
+		if (frees_hardly_any(f))
+			snprintf(frees, sizeof(frees), "frees hardly any (%s of %s)",
+				 mw_say_count(f->freed_objects), mw_say_count(f->alloc_objects));
+		else
+			snprintf(frees, sizeof(frees), "keeps %s of %s",
+				 mw_say_count(f->live_objects), mw_say_count(f->alloc_objects));
 		mw_finding_add(
 			findings,
 			&(mw_finding_t){.kind = MW_FINDING_only_grows,
 					.function = f->name,
-					.share = share_of(f->live_bytes, mw_fact_memory(facts)),
+					.share =
+						mw_fact_share(f->live_bytes, mw_fact_memory(facts)),
 					.bytes = f->live_bytes,
 					.objects = f->live_objects},
-			"%s holds %s in %s blocks and frees hardly any (%s of %s); the last %s "
-			"added %s: bound it, or free what is no longer used",
-			f->name, mw_say_bytes(f->live_bytes), mw_say_count(f->live_objects),
-			mw_say_count(f->freed_objects), mw_say_count(f->alloc_objects),
+			"%s holds %s in %s blocks and %s; the last %s added %s: bound it, or free "
+			"what is no longer used",
+			f->name, mw_say_bytes(f->live_bytes), mw_say_count(f->live_objects), frees,
 			mw_say_time(span_ns / QUARTERS), mw_say_bytes(ages[i].bytes[QUARTERS - 1]));
 	}
 	free(ages);
@@ -127,7 +173,7 @@ void mw_detect_untouched(const mw_facts_t *facts, mw_findings_t *findings) {
 			findings,
 			&(mw_finding_t){.kind = MW_FINDING_untouched,
 					.function = name,
-					.share = share_of(sum->bytes, facts->live_bytes),
+					.share = mw_fact_share(sum->bytes, facts->live_bytes),
 					.bytes = sum->bytes,
 					.objects = sum->objects},
 			"%s allocated %s that were never touched, of %s in %s blocks: they take "
@@ -178,7 +224,7 @@ static void advise_size(const mw_facts_t *facts, const mw_fact_block_t *one, int
 		findings,
 		&(mw_finding_t){.kind = MW_FINDING_sizes,
 				.function = f->name,
-				.share = share_of(gain, facts->live_bytes),
+				.share = mw_fact_share(gain, facts->live_bytes),
 				.bytes = gain,
 				.objects = objects},
 		"%s holds %s blocks of %lld bytes, which take %lld each: %lld bytes less would "
@@ -259,58 +305,17 @@ void mw_detect_duplicates(const mw_facts_t *facts, mw_findings_t *findings) {
 		char *name = facts->functions[i].name;
 		if (sum->bytes < MW_FINDING_BYTES_MIN)
 			continue;
-		mw_finding_add(findings,
-			       &(mw_finding_t){.kind = MW_FINDING_duplicates,
-					       .function = name,
-					       .share = share_of(sum->bytes, facts->live_bytes),
-					       .bytes = sum->bytes,
-					       .objects = sum->blocks},
-			       "%s holds %s large blocks with %s: one of each would save %s", name,
-			       mw_say_count(sum->blocks),
-			       sum->contents == 1 ? "the same contents"
-						  : "contents that others have, too",
-			       mw_say_bytes(sum->bytes));
-	}
-	free(sums);
-}
-
-/* ---- Stacks, and memory that an idle process keeps ---- */
-
-/* Less is what a thread may well use. */
-#define STACK_BYTES_MIN ((uint64_t)256 << 10)
-
-void mw_detect_stacks(const mw_facts_t *facts, mw_findings_t *findings) {
-	for (size_t i = 0; i < facts->stack_count; i++) {
-		const mw_fact_stacks_t *s = &facts->stacks[i];
-		int64_t bytes = (int64_t)s->resident_bytes;
-		if (s->resident_bytes < s->threads * STACK_BYTES_MIN ||
-		    bytes < MW_FINDING_BYTES_MIN)
-			continue;
 		mw_finding_add(
 			findings,
-			&(mw_finding_t){.kind = MW_FINDING_stacks,
-					.function = s->function,
-					.share = share_of(bytes, mw_fact_memory(facts)),
-					.bytes = bytes,
-					.objects = (int64_t)s->threads},
-			"%s thread%s (\"%s\")%s%s ha%s %s of stack resident, up to %s: a stack "
-			"keeps what its deepest call used; put large arrays on the heap, or end "
-			"threads that are not needed",
-			mw_say_count((int64_t)s->threads), s->threads == 1 ? "" : "s", s->name,
-			s->function != NULL ? " started in " : "",
-			s->function != NULL ? s->function : "", s->threads == 1 ? "s" : "ve",
-			mw_say_bytes(bytes), mw_say_bytes((int64_t)s->largest_bytes));
+			&(mw_finding_t){.kind = MW_FINDING_duplicates,
+					.function = name,
+					.share = mw_fact_share(sum->bytes, facts->live_bytes),
+					.bytes = sum->bytes,
+					.objects = sum->blocks},
+			"%s holds %s large blocks with %s: one of each would save %s", name,
+			mw_say_count(sum->blocks),
+			sum->contents == 1 ? "the same contents" : "contents that others have, too",
+			mw_say_bytes(sum->bytes));
 	}
-}
-
-void mw_detect_option(const mw_facts_t *facts, mw_findings_t *findings) {
-	if (facts->kept_bytes < MW_FINDING_BYTES_MIN)
-		return;
-	mw_finding_add(findings,
-		       &(mw_finding_t){.kind = MW_FINDING_option,
-				       .share = share_of(facts->kept_bytes, mw_fact_memory(facts)),
-				       .bytes = facts->kept_bytes},
-		       "%s of free memory stayed resident for %s in which next to nothing was "
-		       "allocated: MALLOW_CONF=background_thread:true gives it back in time",
-		       mw_say_bytes(facts->kept_bytes), mw_say_time(facts->kept_ns));
+	free(sums);
 }

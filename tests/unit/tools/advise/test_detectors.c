@@ -123,6 +123,24 @@ static void fragmentation(void) {
 	/* Few samples of many blocks: they may be there by chance. */
 	f[1].live_samples = 1;
 	CHECK_NOTHING(mw_detect_fragmentation, &facts);
+	/* The walk of the heap has found it, whoever keeps it. */
+	facts.used_bytes = 3 * MIB;
+	facts.free_between_bytes = 40 * MIB;
+	check_found(
+		mw_detect_fragmentation, &facts, 1, "", 0.4,
+		"40.0 MiB of free memory stays resident between blocks in use, 3.00 MiB; few of "
+		"these blocks are sampled, most of them allocated by open_session");
+	facts.function_count = 0;
+	check_found(mw_detect_fragmentation, &facts, 1, "", 0.4, "blocks are sampled");
+	facts.function_count = 2;
+	/* Most of it has a name. */
+	f[1].live_samples = 8;
+	check_found(mw_detect_fragmentation, &facts, 1, "open_session", 0.3, "30.0 MiB");
+	/* Pages with more blocks in use than free ones. */
+	f[1].live_samples = 1;
+	facts.used_bytes = 41 * MIB;
+	CHECK_NOTHING(mw_detect_fragmentation, &facts);
+	facts.used_bytes = facts.free_between_bytes = 0;
 	f[1].live_samples = 8;
 	f[1].pinned_bytes = MIB / 2;
 	CHECK_NOTHING(mw_detect_fragmentation, &facts);
@@ -154,9 +172,15 @@ static void only_grows(void) {
 	check_found(mw_detect_only_grows, &facts, 1, "remember", 0.2,
 		    "holds 20.0 MiB in 20 blocks and frees hardly any (0 of 20); the last 15.0 s "
 		    "added 5.00 MiB");
-	/* Some are freed. */
+	/* Some are freed: they may have made room for younger ones. */
 	f[0].freed_objects = 2;
 	CHECK_NOTHING(mw_detect_only_grows, &facts);
+	facts.grown_bytes = 6 * MIB;
+	CHECK_NOTHING(mw_detect_only_grows, &facts);
+	/* All that came in the second and third quarter is growth. */
+	facts.grown_bytes = 10 * MIB;
+	check_found(mw_detect_only_grows, &facts, 1, "remember", 0.2,
+		    "holds 20.0 MiB in 20 blocks and keeps 20 of 20; the last 15.0 s added");
 	f[0].freed_objects = 0;
 	/* All is made at the start. */
 	set_ages(blocks, 20, &facts, (const int[]){59, 59, 59, 59, 59, 58, 58, 58, 58, 58,
@@ -281,6 +305,23 @@ static void option(void) {
 	CHECK_NOTHING(mw_detect_option, &facts);
 }
 
+static void mapped(void) {
+	mw_facts_t facts = make_facts(NULL, 0, NULL, 0);
+	CHECK_NOTHING(mw_detect_mapped, &facts);
+	facts.mapped_bytes = 60 * MIB;
+	check_found(mw_detect_mapped, &facts, 1, "", 0.6,
+		    "60.0 MiB are mapped by the program itself, past malloc: "
+		    "MALLOW_CONF=prof_mappings:true names who maps them");
+	facts.mapped_arenas = "pymalloc's arenas";
+	facts.mapped_by_known = true;
+	check_found(mw_detect_mapped, &facts, 1, "", 0.6,
+		    "itself, such as pymalloc's arenas, past malloc: 'mallow report --sample-type "
+		    "inuse_mapped' shows who mapped them; what is in them goes to malloc with "
+		    "PYTHONMALLOC=malloc");
+	facts.mapped_arenas = "V8's heap";
+	check_found(mw_detect_mapped, &facts, 1, "", 0.6, "shows who mapped them");
+}
+
 /* The largest share first; what cannot be answered is not looked for; the command can be pasted. */
 static void all_together(void) {
 	mw_fact_function_t f[] = {
@@ -332,6 +373,7 @@ int main(void) {
 	RUN(duplicates);
 	RUN(stacks);
 	RUN(option);
+	RUN(mapped);
 	RUN(all_together);
 	RUN(base_of_share);
 	return 0;

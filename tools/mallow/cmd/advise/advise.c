@@ -10,6 +10,7 @@
 #include "cmd/advise/realloc_calls.h"
 #include "cmd/input/load.h"
 #include "cmd/input/selected_processes.h"
+#include "report/text/resident_text.h"
 
 static void make_facts(mw_facts_t *facts, const mw_target_t *target, mw_profile_t *p) {
 	mw_realloc_calls_t calls;
@@ -20,19 +21,49 @@ static void make_facts(mw_facts_t *facts, const mw_target_t *target, mw_profile_
 }
 
 /* The estimates of what functions keep may add up to more than the heap walk found free. */
-static void bound_pinned(mw_facts_t *facts, const mw_snapshot_t *snapshot) {
-	double found = 0, sum = 0;
+static void add_walk(mw_facts_t *facts, const mw_snapshot_t *snapshot) {
+	double sum = 0;
 	for (size_t i = 0; i < snapshot->class_count; i++) {
 		const mw_state_class_t *one = &snapshot->classes[i];
-		if (one->block_bytes != 0 && one->touched_bytes > one->used_bytes)
-			found += (double)(one->touched_bytes - one->used_bytes);
+		if (one->block_bytes == 0)
+			continue;
+		facts->used_bytes += (int64_t)one->used_bytes;
+		if (one->touched_bytes > one->used_bytes)
+			facts->free_between_bytes +=
+				(int64_t)(one->touched_bytes - one->used_bytes);
 	}
+	double found = (double)facts->free_between_bytes;
 	for (size_t i = 0; i < facts->function_count; i++)
 		sum += (double)facts->functions[i].pinned_bytes;
 	for (size_t i = 0; i < facts->function_count && sum > found; i++) {
 		mw_fact_function_t *f = &facts->functions[i];
 		f->pinned_bytes = (int64_t)((double)f->pinned_bytes * (found / sum));
 	}
+}
+
+/* Returns what was in use then; -1: not known. */
+static int64_t live_bytes_at(const mw_snapshot_t *snapshot, int64_t time_ns) {
+	int64_t bytes = -1;
+	for (size_t i = 0; i < snapshot->tick_count; i++)
+		if ((int64_t)snapshot->ticks[i].time_ns <= time_ns)
+			bytes = snapshot->ticks[i].live_bytes;
+	return bytes;
+}
+
+static void add_growth(mw_facts_t *facts, const mw_snapshot_t *snapshot) {
+	int64_t quarter_ns = (facts->time_ns - facts->began_ns) / 4;
+	int64_t before = live_bytes_at(snapshot, facts->began_ns + quarter_ns);
+	int64_t after = live_bytes_at(snapshot, facts->time_ns - quarter_ns);
+	if (facts->began_ns != 0 && before >= 0 && after > before)
+		facts->grown_bytes = after - before;
+}
+
+static void add_mapped(mw_facts_t *facts, const mw_profile_t *p, const mw_resident_t *resident) {
+	if (!mw_resident_asks_who_mapped(resident))
+		return;
+	facts->mapped_bytes = (int64_t)resident->parts[MW_RESIDENT_MAPPED];
+	facts->mapped_arenas = mw_arenas_of_profile(p);
+	facts->mapped_by_known = mw_profile_find_type(p, "inuse_mapped") >= 0;
 }
 
 static int look_at_state(const mw_target_t *target, bool has_look, mw_profile_t **p,
@@ -49,7 +80,10 @@ static int look_at_state(const mw_target_t *target, bool has_look, mw_profile_t 
 	make_facts(facts, target, *p);
 	facts->resident_bytes = (int64_t)snapshot->live.resident_bytes;
 	mw_process_facts_add(facts, *p, target, snapshot, updated_ns, has_look);
-	bound_pinned(facts, snapshot);
+	add_walk(facts, snapshot);
+	add_growth(facts, snapshot);
+	mw_resident_t resident = mw_resident_of_target(target, snapshot);
+	add_mapped(facts, *p, &resident);
 	if (snapshot->class_count == 0)
 		facts->unanswered[MW_FINDING_fragmentation] =
 			"the process has not walked its heap yet";
@@ -62,7 +96,7 @@ static int look_at_file(const mw_target_t *target, mw_profile_t **p, mw_facts_t 
 	static const mw_finding_kind_t of_processes[] = {
 		MW_FINDING_fragmentation, MW_FINDING_only_grows, MW_FINDING_untouched,
 		MW_FINDING_sizes,         MW_FINDING_duplicates, MW_FINDING_stacks,
-		MW_FINDING_option};
+		MW_FINDING_option,        MW_FINDING_mapped};
 	if (mw_load(target, MW_LOAD_SYMBOLS_NOTES, MW_LOAD_SPLIT, p, error) != 0)
 		return -1;
 	make_facts(facts, target, *p);

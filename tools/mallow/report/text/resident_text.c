@@ -40,9 +40,9 @@ const char *mw_resident_part_text(mw_resident_part_t part) {
 }
 
 static const struct {
-	const char *begin, *arenas;
+	const char *begin, *arenas, *variable;
 } known_arenas[] = {
-#define MW_ARENAS(begin, arenas) {begin, arenas},
+#define MW_ARENAS(begin, arenas, variable) {begin, arenas, variable},
 #include "report/text/arenas.def"
 #undef MW_ARENAS
 };
@@ -57,6 +57,13 @@ const char *mw_arenas_of(const char *path) {
 			return known_arenas[i].arenas;
 	}
 	return NULL;
+}
+
+const char *mw_arenas_variable(const char *arenas) {
+	for (size_t i = 0; i < sizeof(known_arenas) / sizeof(known_arenas[0]); i++)
+		if (strcmp(known_arenas[i].arenas, arenas) == 0)
+			return known_arenas[i].variable;
+	return "";
 }
 
 const char *mw_arenas_of_profile(const mw_profile_t *p) {

@@ -33,6 +33,9 @@ const char *mw_arenas_of(const char *path);
 /* Returns the result of mw_arenas_of() for the program of a profile, or for the first of its files
  * that has one; NULL = none has. */
 const char *mw_arenas_of_profile(const mw_profile_t *profile);
+/* Returns what to set in the environment so that malloc serves what else lies in `arenas`, a result
+ * of mw_arenas_of(); "" = nothing does. */
+const char *mw_arenas_variable(const char *arenas);
 
 /* Returns whether a part that the program mapped itself is so large that one asks who did. */
 bool mw_resident_asks_who_mapped(const mw_resident_t *resident);
