@@ -194,3 +194,40 @@ grep -q '^weather::words_of' callers || fail "words_of costs nothing: $(cat call
 no_library callers
 rm go
 ok "the cost of memory"
+
+# What grows hangs on blocks of the program's function, not on blocks of std::vector.
+cat >grows.cc <<'END'
+#include <string>
+#include <unistd.h>
+#include <vector>
+std::vector<std::string> seen;
+__attribute__((noinline)) void remember(int number) {
+	seen.push_back("a text that is longer than the small buffer, and a number " +
+		       std::to_string(number));
+	__asm__ volatile("" : : : "memory");
+}
+int main() {
+	for (int number = 0; number < 4000000; number++) {
+		remember(number);
+		if (number % 100 == 0)
+			usleep(1000);
+	}
+	return 0;
+}
+END
+g++ -O1 -g grows.cc -o grows || fail "grows.cc does not compile"
+MALLOW_CONF=prof_sample:1 LD_PRELOAD=$build/lib/libmallow.so ./grows &
+pid=$!
+started+=("$pid")
+await 60 is_known "$pid"
+# The vector moves while it grows: one that is older than the first look is found.
+moves() {
+    "$mallow" leaks --growth 1 "$@" "$pid" >out 2>err && grep -q '^    through ' out
+}
+await 60 moves
+says out 'held by the variable seen.* in grows$'
+says out '^    through .* on blocks of remember$'
+await 60 moves --wrappers
+says out '^    through .* on blocks of (operator new|std::vector|__gnu_cxx|std::__new)'
+kill -9 "$pid"
+ok "growth"

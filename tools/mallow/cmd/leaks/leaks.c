@@ -103,6 +103,7 @@ static int show_growth(const leaks_job_t *job, const mw_target_t *target, const 
 		its->leaks_used < its->leaks_found ? 0 : its->leaks_used - its->leaks_found;
 	mw_profile_t *profile = mw_profile_of_held(last);
 	mw_load_names(target, NULL, MW_LOAD_SYMBOLS_NOTES, profile);
+	mw_holders_keep_one(profile, !job->arguments->options.wrappers.given);
 	const mw_growth_report_t report = {
 		.profile = profile,
 		.seconds = job->growth_seconds,

@@ -34,14 +34,45 @@ const char *mw_holders_kind(const mw_profile_t *p, size_t sample) {
 	return label_text(p, sample, MW_LABEL_HELD);
 }
 
-static bool has_through(const mw_profile_t *p, size_t sample) {
+/* Returns the number of frames of the block that leads to this one. */
+static uint32_t through_frames(const mw_profile_t *p, size_t sample) {
 	const mw_label_t *label = mw_profile_label(p, sample, MW_LABEL_THROUGH);
-	return label != NULL && label->number > 0 && p->samples[sample].depth > 2;
+	uint32_t depth = p->samples[sample].depth;
+	return label != NULL && label->number > 0 && label->number + 1 < depth
+		       ? (uint32_t)label->number
+		       : 0;
 }
 
 /* Returns the number of outermost frames that say who holds the block. */
 static uint32_t holding_frames(const mw_profile_t *p, size_t sample) {
-	return p->samples[sample].depth > 0 ? 1 + has_through(p, sample) : 0;
+	return p->samples[sample].depth > 0 ? 1 + through_frames(p, sample) : 0;
+}
+
+static void keep_one(mw_profile_t *p, size_t sample, mw_wrappers_t *wrappers) {
+	mw_sample_t *s = &p->samples[sample];
+	uint32_t count = through_frames(p, sample);
+	if (count == 0)
+		return;
+	uint32_t *frames = p->frames + s->frame_first + s->depth - 1 - count;
+	uint32_t own = wrappers != NULL ? mw_wrappers_skip(wrappers, frames, count).frame : 0;
+	frames[0] = frames[own];
+	frames[1] = frames[count];
+	s->depth -= count - 1;
+	p->labels[mw_profile_label(p, sample, MW_LABEL_THROUGH) - p->labels].number = 1;
+}
+
+void mw_holders_keep_one(mw_profile_t *p, bool skips_wrappers) {
+	mw_wrappers_t *wrappers = skips_wrappers ? mw_wrappers_new(p, MW_WRAPPERS_ALL) : NULL;
+	for (size_t i = 0; wrappers != NULL && i < p->sample_count; i++) {
+		const mw_sample_t *s = &p->samples[i];
+		uint32_t count = through_frames(p, i), own = s->depth - holding_frames(p, i);
+		mw_wrappers_learn(wrappers, p->frames + s->frame_first, own);
+		mw_wrappers_learn(wrappers, p->frames + s->frame_first + own, count);
+	}
+	for (size_t i = 0; i < p->sample_count; i++)
+		keep_one(p, i, wrappers);
+	if (wrappers != NULL)
+		mw_wrappers_free(wrappers);
 }
 
 mw_sample_t mw_holders_allocation(const mw_holders_t *h, size_t sample) {
@@ -101,7 +132,7 @@ static const char *root_name(mw_holders_t *h, size_t sample) {
 }
 
 static const char *through_name(mw_holders_t *h, size_t sample) {
-	if (!has_through(h->profile, sample))
+	if (through_frames(h->profile, sample) == 0)
 		return NULL;
 	uint32_t number = frame_from_end(h->profile, sample, 1);
 	char buffer[NAME_BYTES];

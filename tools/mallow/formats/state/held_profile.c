@@ -91,29 +91,32 @@ static uint32_t root_location(held_t *held, const mw_state_holder_t *holder) {
 	return held->named[entry - 1].location;
 }
 
+/* Copies the frames of a stack behind the first `at`; there is room for one more. */
+static size_t take_frames(held_t *held, size_t at, uint32_t stack) {
+	mw_builder_t *b = &held->builder;
+	mw_builder_take_stack(b, stack);
+	held->frames = mw_grow(held->frames, &held->frame_capacity, at + b->depth + 1,
+			       sizeof(*held->frames));
+	memcpy(held->frames + at, b->locations, b->depth * sizeof(*held->frames));
+	return b->depth;
+}
+
 static void add_held(held_t *held, const mw_state_leak_t *leak, const mw_state_record_t *record) {
 	mw_builder_t *b = &held->builder;
 	mw_profile_t *p = b->profile;
 	const mw_state_holder_t *holder = &leak->holder;
 	const mw_state_record_t *through =
 		find_record(b->snapshot, holder->record, holder->sequence);
-	uint32_t leaf = 0;
+	size_t depth = take_frames(held, 0, record->stack), through_depth = 0;
 	if (through != NULL) {
-		mw_builder_take_stack(b, through->stack);
-		leaf = b->locations[0];
+		through_depth = take_frames(held, depth, through->stack);
+		depth += through_depth;
 	}
-	mw_builder_take_stack(b, record->stack);
-	held->frames =
-		mw_grow(held->frames, &held->frame_capacity, b->depth + 2, sizeof(*held->frames));
-	size_t depth = b->depth;
-	memcpy(held->frames, b->locations, depth * sizeof(*held->frames));
-	if (leaf != 0)
-		held->frames[depth++] = leaf;
 	held->frames[depth++] = root_location(held, holder);
 	const mw_label_t labels[] = {
 		{.key = mw_profile_intern(p, MW_LABEL_HELD),
 		 .text = mw_profile_intern(p, root_kinds[kind_of(holder)])},
-		{.key = mw_profile_intern(p, MW_LABEL_THROUGH), .number = leaf != 0},
+		{.key = mw_profile_intern(p, MW_LABEL_THROUGH), .number = (int64_t)through_depth},
 	};
 	const int64_t values[TYPE_COUNT] = {
 		[OBJECTS] = (int64_t)((record->weight_q16 + 32768) >> 16),

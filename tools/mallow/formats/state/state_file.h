@@ -159,10 +159,10 @@ mw_profile_t *mw_profile_of_stacks(const mw_snapshot_t *snapshot, const mw_stack
 
 /* Makes a profile of the sampled blocks that the last leak check found reachable, of a snapshot as
  * for mw_profile_of_leaks() whose check was made with MW_LEAK_HOLDERS. Behind the frames of a
- * block's stack comes the caller of malloc of the nearest sampled block that leads to it, if there
- * is one, and then where the pointer is: an address in data, a stack, registers. It has the types
- * inuse_objects, inuse_space and samples, and the labels MW_LABEL_HELD and MW_LABEL_THROUGH. The
- * caller frees it. */
+ * block's stack come those of the nearest sampled block that leads to it, if there is one, and then
+ * where the pointer is: an address in data, a stack, registers. It has the types inuse_objects,
+ * inuse_space and samples, and the labels MW_LABEL_HELD and MW_LABEL_THROUGH. The caller frees it.
+ */
 mw_profile_t *mw_profile_of_held(const mw_snapshot_t *snapshot);
 /* Makes a profile of the leaks in a snapshot that was read with MW_SNAPSHOT_STACKS,
  * MW_SNAPSHOT_RECORDS and MW_SNAPSHOT_LEAKS: samples that the last leak check found leaked and that
