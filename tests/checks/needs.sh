@@ -10,8 +10,8 @@ for program in python3 ps pgrep pkill groff openssl curl tmux gdb valgrind redis
     # At the beginning of a command, or behind one that starts another.
     call="^([^#]*(\\\$\\(|\\| |; |&& |! |then |do |try [0-9] |await [0-9]+ |-- |env |as_user "
     call+="|profile [a-z]+ ))? *$program( |\$)"
-    for script in $(grep -lE "$call" ./*.sh); do
-        script=${script#./}
+    mapfile -t scripts < <(grep -lE "$call" -- *.sh)
+    for script in ${scripts[@]+"${scripts[@]}"}; do
         count=$((count + 1))
         grep -qE "needs .*$program|command -v $program|^has_$program|has_$program" "$script" || {
             echo "tests/tool/$script calls $program, but does not say that it needs it"
