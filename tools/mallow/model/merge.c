@@ -60,15 +60,27 @@ static uint64_t function_hash(const mw_function_t *f) {
 	return mw_table_hash(key, sizeof(key));
 }
 
-static void take_functions(merge_t *m) {
-	/* Finds a function of `to` by its content: some readers append functions without
-	 * entering them in the profile's table. */
-	mw_table_t known = {0};
-	for (size_t i = 1; i < m->to->function_count; i++) {
-		uint64_t hash = function_hash(&m->to->functions[i]);
-		if (mw_table_find(&known, hash, same_function, m->to, &m->to->functions[i]) == 0)
-			mw_table_add(&known, hash, (uint32_t)i);
+/* Enters the functions of a profile in `known`.  Of equal functions the first is entered, and all
+ * lines refer to it: some readers append functions without entering them in the profile's table. */
+static void enter_functions(mw_profile_t *p, mw_table_t *known) {
+	uint32_t *first = mw_xcalloc(p->function_count, sizeof(*first));
+	for (size_t i = 1; i < p->function_count; i++) {
+		uint64_t hash = function_hash(&p->functions[i]);
+		first[i] = mw_table_find(known, hash, same_function, p, &p->functions[i]);
+		if (first[i] == 0) {
+			first[i] = (uint32_t)i;
+			mw_table_add(known, hash, (uint32_t)i);
+		}
 	}
+	for (size_t i = 0; i < p->line_count; i++)
+		if (p->lines[i].function < p->function_count)
+			p->lines[i].function = first[p->lines[i].function];
+	free(first);
+}
+
+static void take_functions(merge_t *m) {
+	mw_table_t known = {0};
+	enter_functions(m->to, &known);
 	for (size_t i = 1; i < m->from->function_count; i++) {
 		mw_function_t function = m->from->functions[i];
 		function.name = text(m, function.name);

@@ -45,6 +45,29 @@ static void same_stacks_meet(void) {
 	mw_profile_free(b);
 }
 
+/* A profile whose table has a function that nothing refers to, and later an equal one in use: as
+ * after names were looked up that the file has, too. */
+static mw_profile_t *profile_with_twins(void) {
+	mw_profile_t *p = make_profile("space", "main;f", 10);
+	const mw_line_t *line = &p->lines[p->locations[1].line_first];
+	const mw_function_t twin = p->functions[line->function];
+	mw_line_t moved = *line;
+	moved.function = mw_profile_append_function(p, &twin);
+	CHECK(moved.function != line->function);
+	mw_profile_set_lines(p, 1, &moved, 1);
+	return p;
+}
+
+static void equal_functions_meet(void) {
+	mw_profile_t *a = profile_with_twins(), *b = profile_with_twins();
+	mw_profile_subtract(a, b);
+	mw_profile_combine(a);
+	CHECK_EQ(a->sample_count, 1);
+	CHECK_EQ(mw_profile_values(a, 0)[0], 0);
+	mw_profile_free(a);
+	mw_profile_free(b);
+}
+
 static void labels_keep_samples_apart(void) {
 	mw_profile_t *p = make_profile("space", "main;f", 1);
 	const mw_string_t key = mw_profile_intern(p, "thread");
@@ -117,6 +140,7 @@ static void copies_are_whole(void) {
 
 int main(void) {
 	RUN(same_stacks_meet);
+	RUN(equal_functions_meet);
 	RUN(labels_keep_samples_apart);
 	RUN(types_are_matched_by_name);
 	RUN(normalized_to_the_base);
