@@ -47,19 +47,19 @@ static void same_stacks_meet(void) {
 
 /* A profile whose table has a function that nothing refers to, and later an equal one in use: as
  * after names were looked up that the file has, too. */
-static mw_profile_t *profile_with_twins(void) {
+static mw_profile_t *profile_with_duplicate(void) {
 	mw_profile_t *p = make_profile("space", "main;f", 10);
 	const mw_line_t *line = &p->lines[p->locations[1].line_first];
-	const mw_function_t twin = p->functions[line->function];
+	const mw_function_t duplicate = p->functions[line->function];
 	mw_line_t moved = *line;
-	moved.function = mw_profile_append_function(p, &twin);
+	moved.function = mw_profile_append_function(p, &duplicate);
 	CHECK(moved.function != line->function);
 	mw_profile_set_lines(p, 1, &moved, 1);
 	return p;
 }
 
 static void equal_functions_meet(void) {
-	mw_profile_t *a = profile_with_twins(), *b = profile_with_twins();
+	mw_profile_t *a = profile_with_duplicate(), *b = profile_with_duplicate();
 	mw_profile_subtract(a, b);
 	mw_profile_combine(a);
 	CHECK_EQ(a->sample_count, 1);
