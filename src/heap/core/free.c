@@ -21,6 +21,7 @@
 #include "heap/layout/size_class.h"
 #include "heap/local/counts.h"
 #include "heap/local/heap.h"
+#include "heap/local/holes.h"
 #include "heap/misuse/guarded.h"
 #include "heap/misuse/misuse.h"
 #include "heap/remote/ownership.h"
@@ -91,12 +92,13 @@ static void count_freed(size_t usable_bytes) {
 	heap->counts.freed_bytes += usable_bytes;
 }
 
-static void count_sampled(size_t bytes) {
+static MW_SAMPLED_ONLY void count_sampled(size_t bytes) {
 	mw_heap_t *heap = mw_thread.heap;
 	if (!heap)
 		return;
 	heap->counts.sampled_freed_bytes += bytes;
 	heap->counts.freed_bytes += bytes;
+	mw_holes_sample_freed(heap);
 }
 
 static MW_SAMPLED_ONLY void free_sampled(mw_page_t *page, void *block) {

@@ -23,6 +23,7 @@
 #include "heap/layout/size_class.h"
 #include "heap/local/batch.h"
 #include "heap/local/harden_lists.h"
+#include "heap/memory/decay.h"
 
 /* The thread's last sample, and a copy of every word that a later allocation changes. */
 typedef struct mw_last_sample {
@@ -72,6 +73,15 @@ typedef struct mw_heap_counts {
 	uint64_t departed_bytes;
 	uint64_t inherited_bytes; /* blocks that came from `inherited` back into a list or page */
 } mw_heap_counts_t;
+
+/* When memory between live blocks goes back to the kernel: heap/local/holes.h. */
+typedef struct mw_holes {
+	int32_t samples;      /* sampled blocks that the thread made, less those it freed */
+	uint32_t frees_to_go; /* frees of sampled blocks until the heap's pages are polled */
+	mw_decay_t decay;     /* of free memory in pages with few used blocks */
+	size_t gone_bytes;    /* went without a request, in the present window of the delay... */
+	size_t missed_bytes;  /* ...and filled again */
+} mw_holes_t;
 
 /* What a thread owns.  A heap lies in metadata memory and is never unmapped: when its thread ends,
  * a later thread gets it. */
@@ -128,6 +138,7 @@ struct mw_heap {
 	mw_heap_counts_t counts; /* written by the owner; others read old values */
 	mw_hook_thread_t hook_thread;
 	mw_last_sample_t last_sample;
+	mw_holes_t holes;
 	struct mw_slot_caches *slot_caches; /* heap/sample/slot_cache.h; NULL: none yet */
 	mw_harden_thread_t harden;
 

@@ -146,7 +146,7 @@ static void save_for_copies(size_t fresh_bytes) {
 /* Links fresh blocks before those that are free already.  Returns how many. */
 static uint32_t carve(mw_heap_t *heap, mw_page_t *page) {
 	if (MW_UNLIKELY(page->holes != 0)) {
-		uint32_t linked = mw_holes_link(page);
+		uint32_t linked = mw_holes_link(heap, page);
 		save_for_copies((size_t)linked * page->block_bytes);
 		if (linked > 0)
 			return linked;

@@ -7,6 +7,7 @@
 
 #include "base/bits.h"
 #include "base/check.h"
+#include "base/compiler.h"
 #include "heap/layout/counters.h"
 #include "heap/layout/link.h"
 #include "heap/layout/page.h"
@@ -14,11 +15,28 @@
 #include "heap/local/harden_lists.h"
 #include "heap/local/heap.h"
 #include "heap/local/heap_page.h"
+#include "heap/memory/chunk.h"
+#include "heap/memory/decay.h"
+#include "os/time/clock.h"
 
 /* Most holes that are filled by one call to the kernel. */
 #define FILL_MOST 4u
 /* How many blocks of a list are fetched ahead, as far as they lie one behind the other. */
 #define AHEAD 8
+/* A heap of fewer pages has little to give back. */
+#define POLL_PAGES_MIN 128u
+/* Least frees of samples between two polls: so many, and one for so many pages; in a thread that
+ * frees other threads' blocks one for so many pages. */
+#define POLL_FREES_MIN 8u
+#define POLL_PAGES 256u
+#define POLL_PAGES_REMOTE 16u
+/* A page with more used blocks than this for each kernel page has too few free ones. */
+#define SPARSE_USED 2u
+/* A program that has less to give back keeps it. */
+#define KEEP_MIN_BYTES ((size_t)8 << 20)
+/* When the thread took again more than this part of what went, no more goes until the delay has
+ * passed. */
+#define MISSED_PART 8u
 
 /* Numbers of the blocks that begin in a kernel page. */
 typedef struct range {
@@ -60,7 +78,7 @@ static void add_span(free_bytes_t *free, uint32_t offset, uint32_t end) {
 }
 
 /* Adds blocks that are in no list because they begin in a hole.  Returns how many. */
-static uint32_t add_holes(free_bytes_t *free, const mw_page_t *page) {
+static MW_COLD uint32_t add_holes(free_bytes_t *free, const mw_page_t *page) {
 	uint32_t blocks = 0;
 	for (uint32_t left = page->holes; left; left &= left - 1) {
 		range_t range = blocks_in(page, (unsigned)__builtin_ctz(left), 1);
@@ -70,14 +88,8 @@ static uint32_t add_holes(free_bytes_t *free, const mw_page_t *page) {
 	return blocks;
 }
 
-/* Leaves out single pages: a call to the kernel now and a page fault later do not pay for 4 KiB. */
-static uint32_t without_single(uint32_t mask) {
-	uint32_t pairs = mask & mask >> 1;
-	return pairs | pairs << 1;
-}
-
 /* Returns a bit for each kernel page that is wholly free and no hole. */
-static uint32_t find_free(const mw_page_t *page) {
+static MW_COLD uint32_t find_free(const mw_page_t *page) {
 	free_bytes_t free = {{0}};
 	uint32_t bytes = page->block_bytes, count = page->carved - page->used;
 	const char *last = page->free;
@@ -97,12 +109,12 @@ static uint32_t find_free(const mw_page_t *page) {
 	uint32_t found = 0;
 	for (uint32_t i = 0; i < end / MW_OS_PAGE_BYTES; i++)
 		found |= (uint32_t)(free.of[i] == MW_OS_PAGE_BYTES) << i;
-	return without_single(found & ~page->holes);
+	return found & ~(uint32_t)page->holes;
 }
 
 /* Takes blocks that begin in these kernel pages off the page's list; the others keep their order.
  */
-static void drop_blocks(mw_page_t *page, uint32_t dropped) {
+static MW_COLD void drop_blocks(mw_page_t *page, uint32_t dropped) {
 	void *kept = NULL, *last = NULL, *next;
 	for (void *block = page->free; block; block = next) {
 		next = mw_link_get(block);
@@ -123,7 +135,7 @@ static void drop_blocks(mw_page_t *page, uint32_t dropped) {
 
 /* Returns the kernel pages that went.  Pages that the kernel refuses count as holes all the same.
  */
-static uint32_t purge(const mw_page_t *page, uint32_t mask) {
+static MW_COLD uint32_t purge(const mw_page_t *page, uint32_t mask) {
 	uint32_t went = 0;
 	while (mask) {
 		unsigned first = (unsigned)__builtin_ctz(mask);
@@ -142,10 +154,12 @@ static void set_between(mw_page_t *page, bool is_between) {
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-static uint32_t make_in(mw_page_t *page) {
+static MW_COLD uint32_t make_in(mw_page_t *page) {
 	uint32_t found = find_free(page);
 	if (!found)
 		return 0;
+	if (mw_page_is_in_huge_page(page))
+		mw_chunk_split_huge(page);
 	set_between(page, true);
 	drop_blocks(page, found);
 	page->holes |= (uint16_t)found;
@@ -174,7 +188,106 @@ size_t mw_holes_make(mw_heap_t *heap) {
 	return (size_t)went * MW_OS_PAGE_BYTES;
 }
 
-uint32_t mw_holes_link(mw_page_t *page) {
+/* ---- a heap that shrank ---- */
+
+/* Returns about how many of the page's kernel pages have no used block; 0: the page is not worth a
+ * search.  Where `used` blocks lie at random in n kernel pages, n * exp(-used / n) have none. */
+static uint32_t count_free(const mw_page_t *page) {
+	uint32_t n = page->carved * page->block_bytes / MW_OS_PAGE_BYTES, used = page->used;
+	if (used > SPARSE_USED * n || !is_worth_it(page))
+		return 0;
+	return n == 0 ? 0 : 2 * n * n * n / (2 * n * n + 2 * n * used + used * used);
+}
+
+/* What a heap could give back. */
+typedef struct sparse {
+	uint32_t pages;
+	size_t kernel_pages, in_huge_pages; /* the latter are among the former */
+} sparse_t;
+
+static MW_COLD sparse_t find_sparse(const mw_heap_t *heap) {
+	sparse_t sparse = {0};
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
+		if (mw_class_run_slices[c] != 1)
+			continue;
+		for (const mw_page_t *page = heap->queues[c].first; page; page = page->next) {
+			uint32_t free = count_free(page);
+			sparse.pages += free > 0;
+			sparse.kernel_pages += free;
+			sparse.in_huge_pages += mw_page_is_in_huge_page(page) ? free : 0;
+		}
+	}
+	return sparse;
+}
+
+/* malloc() fills the pages in front of a queue first, so those behind come first here. */
+static MW_COLD size_t make_in_sparse(mw_heap_t *heap, bool splits, size_t wanted_bytes) {
+	size_t went_bytes = 0;
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
+		if (mw_class_run_slices[c] != 1)
+			continue;
+		for (mw_page_t *page = heap->queues[c].last; page && went_bytes < wanted_bytes;
+		     page = page->prev)
+			if (count_free(page) > 0 && (splits || !mw_page_is_in_huge_page(page)))
+				went_bytes += make_in(page) * MW_OS_PAGE_BYTES;
+	}
+	mw_counters_add(&mw_counters.hole_kernel_pages, went_bytes / MW_OS_PAGE_BYTES);
+	return went_bytes;
+}
+
+/* Half of the thread's samples stand for half of its bytes.  A poll reads every page of the heap:
+ * a thread that frees other threads' samples, and so has few or none, polls once for a part of its
+ * pages. */
+static MW_COLD uint32_t frees_until_poll(const mw_heap_t *heap) {
+	int32_t samples = heap->holes.samples;
+	uint32_t pages = mw_heap_pages(heap), least = POLL_FREES_MIN + pages / POLL_PAGES;
+	uint32_t frees = samples > 0 ? (uint32_t)samples / 2 : pages / POLL_PAGES_REMOTE;
+	return frees > least ? frees : least;
+}
+
+/* Starts a new window once the delay has passed since memory went.  Returns whether the program
+ * needs what went in this window. */
+static MW_COLD bool is_missed(mw_holes_t *holes, uint64_t now_ns) {
+	if (now_ns >= holes->decay.gone_due_ns)
+		holes->gone_bytes = holes->missed_bytes = 0;
+	return holes->missed_bytes > holes->gone_bytes / MISSED_PART;
+}
+
+void mw_holes_poll(mw_heap_t *heap) {
+	mw_holes_t *holes = &heap->holes;
+	uint32_t pages = mw_heap_pages(heap);
+	holes->frees_to_go = frees_until_poll(heap);
+	if (MW_HARDEN_ON || pages < POLL_PAGES_MIN)
+		return;
+	uint64_t now_ns = mw_os_monotonic_coarse_ns();
+	if (is_missed(holes, now_ns))
+		return;
+	sparse_t sparse = find_sparse(heap);
+	/* A huge page is split only in a heap that has become small in most of its pages. */
+	bool splits = sparse.pages > pages / 2;
+	size_t bytes =
+		(sparse.kernel_pages - (splits ? 0 : sparse.in_huge_pages)) * MW_OS_PAGE_BYTES;
+	holes->decay.delay_ns = mw_chunk_decay_ns();
+	holes->decay.early = mw_chunk_purges_early();
+	holes->decay.keep_min_bytes = KEEP_MIN_BYTES;
+	holes->decay.youth_end_ns = 1; /* less than the minimum stays in a young program, too */
+	size_t excess_bytes = mw_decay_excess_bytes(&holes->decay, bytes,
+						    pages * MW_SLICE_BYTES / MW_DECAY_KEEP_SHARE);
+	if (excess_bytes == 0)
+		return;
+	size_t went_bytes = make_in_sparse(heap, splits, excess_bytes);
+	holes->gone_bytes += went_bytes;
+	mw_decay_went_early(&holes->decay, went_bytes, now_ns);
+	if (went_bytes < excess_bytes)
+		mw_decay_stayed(&holes->decay, bytes > went_bytes ? bytes - went_bytes : 0);
+}
+
+static MW_COLD void missed(mw_heap_t *heap, size_t bytes) {
+	heap->holes.missed_bytes += bytes;
+	mw_decay_missed(&heap->holes.decay, bytes);
+}
+
+uint32_t mw_holes_link(mw_heap_t *heap, mw_page_t *page) {
 	uint32_t count = 0;
 	set_between(page, true);
 	while (count == 0 && page->holes) {
@@ -187,6 +300,7 @@ uint32_t mw_holes_link(mw_page_t *page) {
 		count = range.end - range.first;
 		if (count == 0)
 			continue;
+		missed(heap, span * MW_OS_PAGE_BYTES);
 		/* For a single kernel page a page fault is as fast. */
 		if (span > 1 && page->block_bytes <= MW_OS_PAGE_BYTES)
 			mw_os_prefault(page->start + first * MW_OS_PAGE_BYTES,

@@ -15,15 +15,26 @@
 
 #include "heap/layout/counters.h"
 #include "heap/layout/page.h"
+#include "heap/local/heap.h"
 #include "os/memory/map.h"
 
 #define MW_SLICE_KERNEL_PAGES (MW_SLICE_BYTES / MW_OS_PAGE_BYTES)
 
 /* Makes holes in the heap's queued pages.  Returns the bytes that the kernel took. */
 MW_COLD size_t mw_holes_make(mw_heap_t *heap);
+/* Makes holes in pages with few used blocks, if they have much memory that the program did not soon
+ * need again. */
+MW_COLD void mw_holes_poll(mw_heap_t *heap);
+/* Called when the thread freed a sampled block.  Samples tell without a counter on the fast paths
+ * that a heap has become small in pages that a few live blocks keep. */
+static inline void mw_holes_sample_freed(mw_heap_t *heap) {
+	heap->holes.samples--;
+	if (heap->holes.frees_to_go-- == 0)
+		mw_holes_poll(heap);
+}
 /* Links the blocks of the page's first holes, before those that are free.  Returns how many; 0: no
  * block begins in the holes that were left. */
-MW_COLD uint32_t mw_holes_link(mw_page_t *page);
+MW_COLD uint32_t mw_holes_link(mw_heap_t *heap, mw_page_t *page);
 /* Returns whether the block, of a page of one slice, begins in a hole. */
 bool mw_holes_hold(const mw_page_t *page, const void *block);
 /* Bytes that the kernel took so far, of all heaps. */

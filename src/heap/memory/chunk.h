@@ -44,6 +44,10 @@ size_t mw_chunk_purge(bool all);
  * may be purged before its time (heap/memory/decay.h). */
 void mw_chunk_set_decay(uint64_t delay_ns, bool early);
 uint64_t mw_chunk_decay_ns(void); /* takes no lock */
+bool mw_chunk_purges_early(void); /* takes no lock */
+/* Called before a part of the page, whose heap is the calling thread's, is purged.  A huge page
+ * that the page lies in counts as small pages from now on, and stays so. */
+MW_COLD void mw_chunk_split_huge(const mw_page_t *page);
 /* Sets how long slices are muzzy after that delay: the kernel may take their memory when it needs
  * some, and gets it at the end of this time.  0, as at first: they are purged at once. */
 MW_COLD void mw_chunk_set_muzzy_decay(uint64_t delay_ns);

@@ -44,9 +44,7 @@ static uint64_t half_mask(unsigned half) {
 	return mw_slices_mask(half * MW_HUGE_PAGE_SLICES, MW_HUGE_PAGE_SLICES);
 }
 
-/* Under the lock: the huge pages that lose a part with these slices, a bit each, count as small
- * pages from now on. */
-static unsigned split_halves(mw_chunk_t *chunk, uint64_t slices) {
+unsigned mw_chunks_split_halves(mw_chunk_t *chunk, uint64_t slices) {
 	unsigned split = 0;
 	for (unsigned half = 0; half < 2; half++) {
 		uint64_t mask = half_mask(half);
@@ -60,7 +58,7 @@ static unsigned split_halves(mw_chunk_t *chunk, uint64_t slices) {
 	return split;
 }
 
-static MW_COLD void keep_split(mw_chunk_t *chunk, unsigned split) {
+MW_COLD void mw_chunks_keep_split(mw_chunk_t *chunk, unsigned split) {
 	for (unsigned half = 0; half < 2; half++)
 		if (split >> half & 1)
 			mw_os_huge_pages_avoid((char *)chunk + half * MW_OS_HUGE_PAGE_BYTES,
@@ -90,12 +88,12 @@ static MW_COLD uint64_t purge_slices(mw_chunk_t *chunk, uint64_t slices, bool la
 	mw_chunks_unlist(chunk);
 	chunk->free_mask &= ~slices;
 	mw_chunks_list(chunk);
-	unsigned split = chunk->huge_halves ? split_halves(chunk, slices) : 0;
+	unsigned split = chunk->huge_halves ? mw_chunks_split_halves(chunk, slices) : 0;
 	mw_chunks.purging++;
 	mw_chunks_release();
 	size_t own_calls = 0;
 	if (split)
-		keep_split(chunk, split);
+		mw_chunks_keep_split(chunk, split);
 	uint64_t purged = purge_runs(chunk, slices, lazily, &own_calls);
 	mw_chunks_acquire();
 	mw_chunks.purging--;
@@ -292,9 +290,9 @@ void mw_chunks_purge_early(void) {
 
 void mw_chunk_set_decay(uint64_t delay_ns, bool early) {
 	mw_chunks_acquire();
-	/* Relaxed: mw_chunk_decay_ns() reads it without the lock. */
+	/* Relaxed: other functions read both without the lock. */
 	__atomic_store_n(&mw_chunks.decay.delay_ns, delay_ns, __ATOMIC_RELAXED);
-	mw_chunks.decay.early = early;
+	__atomic_store_n(&mw_chunks.decay.early, early, __ATOMIC_RELAXED);
 	mw_chunks_release();
 }
 

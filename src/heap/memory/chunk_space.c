@@ -6,6 +6,7 @@
 
 #include "heap/layout/link.h"
 #include "heap/layout/page.h"
+#include "heap/layout/slices.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/chunk_state.h"
 #include "heap/memory/harden_space.h"
@@ -142,4 +143,17 @@ bool mw_chunks_are_little_touched(void) {
 	if (read && touched.in_use >= PAGES_MIN)
 		mw_chunks.little_touched = touched.present < touched.in_use / 2;
 	return mw_chunks.little_touched;
+}
+
+MW_COLD void mw_chunk_split_huge(const mw_page_t *page) {
+	mw_chunk_t *chunk = mw_chunk_of(page);
+	mw_chunks_acquire();
+	unsigned split =
+		mw_chunks_split_halves(chunk, mw_slices_mask(mw_page_slice_index(page), 1));
+	mw_chunks_release();
+	mw_chunks_keep_split(chunk, split);
+}
+
+bool mw_chunk_purges_early(void) {
+	return __atomic_load_n(&mw_chunks.decay.early, __ATOMIC_RELAXED);
 }

@@ -91,6 +91,11 @@ MW_COLD bool mw_chunks_are_little_touched(void);
 
 /* Puts the chunk into the list of those to be purged.  True: it is due first. */
 bool mw_chunks_purge_later(mw_chunk_t *chunk);
+/* The huge pages that lose a part with these slices count as small pages from now on: returns a bit
+ * for each. */
+unsigned mw_chunks_split_halves(mw_chunk_t *chunk, uint64_t slices);
+/* Without the lock: keeps the kernel from joining those again. */
+MW_COLD void mw_chunks_keep_split(mw_chunk_t *chunk, unsigned split);
 /* Purges the memory that the program does not seem to need, in the order in which it is due.
  * Releases the lock meanwhile. */
 void mw_chunks_purge_early(void);

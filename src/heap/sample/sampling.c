@@ -264,6 +264,7 @@ static MW_SAMPLED_ONLY void *alloc_sampled(mw_heap_t *heap, unsigned size_class,
 				       .trial_bytes = bytes,
 				       .draw_generation = heap->draw_generation[size_class]};
 	heap->counts.sampled_bytes += bytes;
+	heap->holes.samples++;
 	heap->counts.given[size_class]++;
 	mw_heap_counts_show(heap);
 	mw_record_id_t record = take_sample(heap, &request);

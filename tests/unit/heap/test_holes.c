@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * What lies between a page's live blocks goes back to the kernel: when the program asks, and when a
- * heap that is no longer young is about to grow.  It can be allocated again as if nothing was. */
+ * heap has become sparse.  It can be allocated again as if nothing was. */
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -10,15 +10,18 @@
 #include "heap/core/free.h"
 #include "heap/layout/link.h"
 #include "heap/layout/size_class.h"
+#include "heap/local/heap.h"
 #include "heap/local/holes.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/decay.h"
+#include "heap/sample/hooks.h"
 #include "heap/stats/heap_walk.h"
 #include "heap/thread/maintain.h"
 #include "heap/thread/thread.h"
 #include "heap/thread/verify.h"
 #include "os/platform/kernel_calls.h"
 #include "os/time/clock.h"
+#include "quiet_hooks.h"
 #include "state/stats.h"
 #include "test.h"
 
@@ -202,9 +205,92 @@ static void kernel_may_refuse(void) {
 	free_all(512);
 }
 
+/* ---- without a request ---- */
+
+enum { SAMPLE_BYTES = 64 << 10 };
+
+static uint64_t draw_objects(mw_hook_thread_t *thread, size_t size_bytes) {
+	(void)thread;
+	return SAMPLE_BYTES / size_bytes;
+}
+
+static mw_record_id_t sampled(mw_hook_thread_t *thread, const mw_sample_request_t *request) {
+	(void)thread;
+	(void)request;
+	return 1;
+}
+
+static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool temporary) {
+	(void)thread;
+	(void)temporary;
+	CHECK_EQ(record, 1);
+}
+
+static const mw_heap_hooks_t hooks = {.thread_start = quiet_thread,
+				      .draw_objects = draw_objects,
+				      .draw_bytes = quiet_draw_bytes,
+				      .sampled = sampled,
+				      .sample_freed = sample_freed,
+				      .poll = quiet_thread,
+				      .grew = quiet_grew,
+				      .background = quiet_background};
+
+static void sparse_heap_shrinks(void) {
+	mw_heap_set_hooks(&hooks);
+	mw_heap_trim();
+	for (unsigned s = 0; s < SIZES; s++) {
+		/* Until the delay has passed, what was missed keeps the next size's memory. */
+		mw_heap_self()->holes = (mw_holes_t){.samples = mw_heap_self()->holes.samples};
+		size_t bytes = sizes[s], before = mw_holes_purged_bytes();
+		make_survivors(bytes);
+		size_t went = mw_holes_purged_bytes() - before;
+		CHECK(MW_HARDEN_ON ? went == 0 : went > HEAP_BYTES / 3);
+		check_survivors(bytes);
+		fill_again(bytes);
+		free_all(bytes);
+		mw_heap_trim();
+	}
+	mw_heap_set_hooks(NULL);
+	mw_chunk_check();
+}
+
+/* A program that fills again what it freed gives nothing back after the first time. */
+static void need_that_goes_up_and_down_stays(void) {
+	enum { BYTES = 512, TURNS = 6 };
+	mw_heap_set_hooks(&hooks);
+	mw_heap_self()->holes = (mw_holes_t){.samples = mw_heap_self()->holes.samples};
+	size_t before = mw_holes_purged_bytes(), first = 0;
+	for (unsigned turn = 0; turn < TURNS; turn++) {
+		make_survivors(BYTES);
+		if (turn == 0)
+			first = mw_holes_purged_bytes() - before;
+		fill_again(BYTES);
+		free_all(BYTES);
+	}
+	CHECK(mw_holes_purged_bytes() - before <= first + first / 4);
+	mw_heap_set_hooks(NULL);
+	mw_heap_trim();
+}
+
+/* purge_early:false or dirty_decay_ms:-1. */
+static void nothing_goes_early_where_it_must_not(void) {
+	mw_heap_set_hooks(&hooks);
+	mw_chunk_set_decay(MW_DECAY_DEFAULT_NS, false);
+	mw_heap_self()->holes = (mw_holes_t){.samples = mw_heap_self()->holes.samples};
+	size_t before = mw_holes_purged_bytes();
+	make_survivors(512);
+	CHECK_EQ(mw_holes_purged_bytes(), before);
+	mw_chunk_set_decay(MW_DECAY_DEFAULT_NS, true);
+	free_all(512);
+	mw_heap_set_hooks(NULL);
+}
+
 int main(void) {
 	RUN(trim_makes_holes);
 	RUN(holes_come_and_go);
 	RUN(kernel_may_refuse);
+	RUN(sparse_heap_shrinks);
+	RUN(need_that_goes_up_and_down_stays);
+	RUN(nothing_goes_early_where_it_must_not);
 	return 0;
 }
