@@ -87,6 +87,13 @@ for command in 'set rate=64k' 'dump -o /dev/null' threads doctor; do
     [ $? != 2 ] || fail "$command"
 done
 answers "its first thread has ended"
+! grep 'blocks every signal' out || fail "a thread that has ended counts as one that runs"
+
+# The thread that answers has to wait for another one, which blocks the signal that is to stop it.
+cc -g -O1 -o traced_thread "$here/traced_thread.c" -pthread || fail "cc"
+asleep env LD_PRELOAD="$build/lib/libmallow.so" ./traced_thread
+answers "another tool traces a thread that blocks every signal"
+says out '1 thread blocks every signal'
 
 if [ -z "${MALLOW_TEST_OWN_PIDS:-}" ]; then
     leave_out "containers take root"

@@ -5,6 +5,7 @@
 #include "os/file/proc.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -298,10 +299,13 @@ void mw_os_random(void *buffer, size_t bytes) {
 
 void mw_os_back_off(unsigned attempt) {
 	int saved_errno = errno;
+	const uint32_t unchanged = 0;
 	if (attempt < 64 || mw_os_is_confined())
 		mw_system_call(SYS_sched_yield);
 	else
-		/* libc's nanosleep() is a cancellation point. */
-		mw_system_call(SYS_nanosleep, &(struct timespec){.tv_nsec = 50000}, NULL);
+		/* A thread that answers a tool has left a call of the program that the kernel is to
+		 * go on with. nanosleep(2) would have the kernel forget that call. */
+		mw_system_call(SYS_futex, &unchanged, FUTEX_WAIT_PRIVATE, unchanged,
+			       &(struct timespec){.tv_nsec = 50000}, NULL, 0);
 	errno = saved_errno;
 }

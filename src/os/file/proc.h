@@ -60,7 +60,7 @@ void mw_os_set_thread_name(const char *name);
  * mw_os_random_seed(). */
 void mw_os_random(void *buffer, size_t bytes);
 /* One step of a wait that usually ends within a few microseconds: yields the processor; from the
- * 64th step on it sleeps for 50 microseconds. */
+ * 64th step on it sleeps for 50 microseconds. A thread that answers a tool may call it. */
 void mw_os_back_off(unsigned attempt);
 
 /* Skips fields of a line of /proc, each with the blanks behind it. Returns the place behind them;

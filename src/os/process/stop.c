@@ -102,8 +102,8 @@ static void leave_signal(void) {
 		mw_os_signal_discard(stops.signal_number);
 }
 
-/* Returns whether the thread is to answer. */
-static bool signal_thread(const mw_os_stopped_t *thread) {
+/* Returns whether the thread is to answer. `directory`: /proc/self/task. */
+static bool signal_thread(mw_os_stopped_t *thread, int directory) {
 	uint32_t thread_id = thread->thread_id;
 	uint32_t index = (uint32_t)(thread - stops.list.threads);
 	siginfo_t info;
@@ -113,8 +113,10 @@ static bool signal_thread(const mw_os_stopped_t *thread) {
 	info.si_pid = (pid_t)mw_os_process_id();
 	info.si_value.sival_ptr = (void *)((uintptr_t)stops.last_number << 32 | index);
 	bool blocks = mw_os_blocked_signals(thread_id) >> (stops.signal_number - 1) & 1;
-	return !blocks && mw_system_call(SYS_rt_tgsigqueueinfo, info.si_pid, thread_id,
-					 stops.signal_number, &info) == 0;
+	thread->has_ended = mw_os_thread_state(directory, thread_id) == 'Z';
+	return !blocks && !thread->has_ended &&
+	       mw_system_call(SYS_rt_tgsigqueueinfo, info.si_pid, thread_id, stops.signal_number,
+			      &info) == 0;
 }
 
 /* Waits until `wanted` threads have answered. */
@@ -131,27 +133,29 @@ static void await(uint32_t wanted, uint64_t limit_ns) {
 typedef struct round {
 	uint32_t self;   /* the calling thread */
 	uint32_t wanted; /* threads that are to answer, of all rounds */
+	int directory;   /* /proc/self/task */
 } round_t;
 
 static void signal_new(void *context, uint32_t thread_id) {
 	round_t *round = context;
 	if (thread_id == round->self)
 		return;
-	const mw_os_stopped_t *thread = mw_os_thread_list_add(&stops.list, thread_id);
-	if (thread && signal_thread(thread))
+	mw_os_stopped_t *thread = mw_os_thread_list_add(&stops.list, thread_id);
+	if (thread && signal_thread(thread, round->directory))
 		round->wanted++;
 }
 
 /* A traced thread gets no signal: it would be delivered when the handler is gone. */
 static void signal_untraced(round_t *round) {
 	for (uint32_t i = 0; i < stops.list.count; i++)
-		if (!stops.list.threads[i].is_traced && signal_thread(&stops.list.threads[i]))
+		if (!stops.list.threads[i].is_traced &&
+		    signal_thread(&stops.list.threads[i], round->directory))
 			round->wanted++;
 }
 
 static bool all_are_traced(void) {
 	for (uint32_t i = 0; i < stops.list.count; i++)
-		if (!stops.list.threads[i].is_traced)
+		if (!stops.list.threads[i].is_traced && !stops.list.threads[i].has_ended)
 			return false;
 	return true;
 }
@@ -162,7 +166,7 @@ static bool signal_all(void) {
 	if (directory < 0)
 		return false;
 	uint64_t limit_ns = mw_os_monotonic_ns() + MW_OS_STOP_WAIT_NS;
-	round_t round = {.self = mw_os_thread_id()};
+	round_t round = {.self = mw_os_thread_id(), .directory = directory};
 	bool done = true;
 	signal_untraced(&round);
 	for (unsigned i = 0; i < ROUNDS_MAX && done && !stops.list.is_full; i++) {
@@ -184,7 +188,7 @@ static uint32_t forget_ended(void) {
 		if (atomic_load_explicit(&thread->answered, memory_order_acquire) ||
 		    thread->thread_id == 0)
 			continue;
-		if (mw_os_thread_exists(thread->thread_id))
+		if (!thread->has_ended && mw_os_thread_exists(thread->thread_id))
 			running++;
 		else
 			thread->thread_id = 0;

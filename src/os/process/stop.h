@@ -33,6 +33,7 @@ typedef struct mw_os_stopped {
 	_Atomic uint32_t answered; /* 1: the registers are set, and the thread waits */
 	bool is_traced;            /* by the task of tracer.h */
 	bool is_late;              /* had not stopped when the others went on */
+	bool has_ended;            /* the first thread, which /proc lists until the process ends */
 	uint8_t signal_number;     /* that the tracer holds back; 0: none */
 	mw_os_asleep_t asleep;     /* of a traced thread, before the stop */
 	uintptr_t stack_pointer, thread_pointer;

@@ -87,9 +87,12 @@ static void seize(void *context, uint32_t thread_id) {
 	if (thread_id == tracer.caller_id)
 		return;
 	mw_os_stopped_t *thread = mw_os_thread_list_add(tracer.list, thread_id);
-	if (!thread || mw_os_fault(MW_OS_TRACE) || !is_of_process(thread_id) ||
-	    trace(PTRACE_SEIZE, thread_id, 0, NULL) != 0)
+	if (!thread || mw_os_fault(MW_OS_TRACE) || !is_of_process(thread_id))
 		return;
+	if (trace(PTRACE_SEIZE, thread_id, 0, NULL) != 0) {
+		thread->has_ended = mw_os_thread_state(tracer.directory, thread_id) == 'Z';
+		return;
+	}
 	thread->is_traced = true;
 	/* Read before the stop, which wakes the thread. */
 	if (tracer.list->count <= ASLEEP_MAX)
