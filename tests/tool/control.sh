@@ -85,6 +85,12 @@ try 0 "$mallow" report "$newest"
 says out 'churn_small'
 ok "settings; dumps by bytes allocated, of which the newest stay"
 
+for option in '-o x' '--format jemalloc' --cpu --labels '--every 1'; do
+    # shellcheck disable=SC2086 # words
+    try 2 "$mallow" dump --in-process $option "$a"
+    one_line_error
+    says err '^mallow: dump: --in-process and --[a-z]+ exclude each other'
+done
 try 0 "$mallow" dump --in-process "$a"
 says err "the process wrote $work/a\.[0-9]+\.order\.pb"
 try 0 "$mallow" status "$a"

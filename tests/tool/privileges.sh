@@ -118,3 +118,34 @@ tell a
 ! published || fail "a process that can become root again publishes to its user"
 finish
 ok "a process with several users"
+
+# A set-uid program has a file of no sort, whoever asks.
+cc -O1 -o owned "$here/privileges.c" "$build/lib/libmallow.a" -pthread || fail "cc"
+chmod 4755 owned
+# begin COMMAND...: the set-uid program behind COMMAND.
+begin() {
+    "$@" setpriv --reuid=$user --regid=$user --clear-groups "$work/owned" <to >from &
+    pid=$!
+    started+=("$pid")
+    exec {to}>to {from}<from
+}
+begin env
+tell a
+if ! grep -q "^Uid:.$user.0.0" "/proc/$pid/status"; then
+    leave_out "the file system has no set-uid programs (nosuid)"
+    finish
+    exit
+fi
+for command in status leaks 'set rate=64k' stop; do
+    # shellcheck disable=SC2086 # words
+    try 2 "$mallow" $command "$pid"
+    one_line_error
+    says err "the process runs mallow, but has no profile: it is set-uid"
+done
+finish
+begin env MALLOW_CONF=prof_state_min:0 "LD_PRELOAD=$build/lib/libmallow.so"
+tell a
+try 0 "$mallow" status "$pid"
+says err "started another program \(owned\), which has no profile: it is set-uid"
+finish
+ok "a set-uid program has no profile, and the reason is said"

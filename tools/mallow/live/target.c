@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "formats/file/open_state_file.h"
 #include "live/enter/enter.h"
 #include "live/fetch.h"
+#include "live/no_state_file.h"
 #include "live/process/maps.h"
 #include "live/process/process.h"
 #include "model/memory.h"
@@ -29,11 +29,6 @@
  * a second. */
 #define END_LOOK_NS 2000000
 #define END_LOOKS 1000u
-/* Why there is no profile of a process that has ended. */
-#define LEFT_NOTHING                                                                               \
-	"a process that exits removes its state file, unless it has MALLOW_CONF=prof_keep:true; "  \
-	"'mallow run' writes a profile when the program ends"
-
 /* Processes of mw_target_pin(). */
 static mw_process_key_t *pins;
 static size_t pin_count, pin_capacity;
@@ -188,40 +183,6 @@ static const mw_place_t *find_newest(const mw_places_t *places, int pid, unsigne
 	return newest;
 }
 
-/* Explains why an existing process has no usable state file. */
-static int explain_live(const mw_process_t *process, mw_error_t *error) {
-	if (geteuid() != 0 && process->uid != geteuid()) {
-		const struct passwd *user = getpwuid(process->uid);
-		return mw_error_set(error,
-				    "pid %d (%s): the process belongs to user %s (uid %u); only "
-				    "that user and root can see its profile",
-				    process->pid, process->name, user ? user->pw_name : "?",
-				    process->uid);
-	}
-	if (mw_process_has_ended(process->pid, process->start_ticks))
-		return mw_error_set(
-			error,
-			"pid %d (%s): the process has ended and left no state file; " LEFT_NOTHING,
-			process->pid, process->name);
-	if (mw_process_is_closed(process->pid))
-		return mw_error_set(
-			error,
-			"pid %d (%s): the process has more privileges than you, or is not dumpable "
-			"(prctl(2)); only root with CAP_SYS_PTRACE can see its profile",
-			process->pid, process->name);
-	if (mw_process_has_library(process->pid))
-		return mw_error_set(error,
-				    "pid %d (%s): the process runs mallow, but has no state file: "
-				    "its heap has not grown to prof_state_min (default: 1 MiB), or "
-				    "the file could not be created; try again when the heap has "
-				    "grown, or start the process with MALLOW_CONF=prof_state_min:0",
-				    process->pid, process->name);
-	return mw_error_set(error,
-			    "pid %d (%s): the process does not run mallow; start it with 'mallow "
-			    "run PROGRAM', or with LD_PRELOAD set to libmallow.so",
-			    process->pid, process->name);
-}
-
 /* Has a process publish its state file whose heap is below prof_state_min, and finds the file. */
 static const mw_place_t *find_published(mw_places_t *places, const mw_process_t *process) {
 	const mw_process_key_t key = {.pid = process->pid, .start_ticks = process->start_ticks};
@@ -244,11 +205,11 @@ static void note_ended(int pid, const mw_process_t *process, const mw_place_t *p
 	if (process != NULL && !mw_process_has_ended(pid, process->start_ticks))
 		snprintf(out->note, sizeof(out->note),
 			 process->start_ticks == place->start_ticks
-				 ? "pid %d has started another program (%s), which does not run "
-				   "mallow; this is the profile of the program before"
-				 : "pid %d now belongs to another process (%s), which does not run "
-				   "mallow; this is the ended process that had the pid before",
-			 pid, process->name);
+				 ? "pid %d has started another program (%s), which %s; this is the "
+				   "profile of the program before"
+				 : "pid %d now belongs to another process (%s), which %s; this is "
+				   "the ended process that had the pid before",
+			 pid, process->name, mw_no_state_file_words(pid));
 	else if (count > 1)
 		snprintf(out->note, sizeof(out->note),
 			 "%u ended processes had pid %d; this is the newest", count, pid);
@@ -272,11 +233,11 @@ static int find_pid(int pid, const mw_process_t *process, mw_target_t *out, mw_e
 	if (place)
 		take_place(out, place);
 	else if (process)
-		result = explain_live(process, error);
+		result = mw_no_state_file_explain(process, error);
 	else
 		result = mw_error_set(
 			error,
-			"pid %d: no such process runs, and none left a profile; " LEFT_NOTHING
+			"pid %d: no such process runs, and none left a profile; " MW_LEFT_NOTHING
 			"; 'mallow ls' lists the profiles",
 			pid);
 	mw_places_release(&places);
@@ -467,7 +428,7 @@ static int take_named(const char *name, const named_t *named, const mw_place_t *
 		return resolve_pid(named->pid, out, error);
 	}
 	if (newest == NULL)
-		return explain_live(&named->other, error);
+		return mw_no_state_file_explain(&named->other, error);
 	take_place(out, newest);
 	if (ended > 1)
 		snprintf(out->note, sizeof(out->note),
@@ -542,7 +503,7 @@ static int resolve_word(const char *word, mw_target_t *out, mw_error_t *error) {
 				    word, word);
 	return mw_error_set(error,
 			    "%s: no such file, and no process of this name runs; 'mallow ls' lists "
-			    "the processes; " LEFT_NOTHING,
+			    "the processes; " MW_LEFT_NOTHING,
 			    word);
 }
 

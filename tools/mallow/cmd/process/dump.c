@@ -151,11 +151,43 @@ static bool choose_place(const mw_arguments_t *arguments, bool repeated, dump_jo
 	return false;
 }
 
+/* Returns an option that was given and means nothing to a process that writes the dump itself;
+ * NULL: there is none. */
+static const char *not_for_process(const mw_arguments_t *arguments) {
+	const struct {
+		bool given;
+		const char *name;
+	} options[] = {
+		{arguments->options.output.given, "--output"},
+		{arguments->options.format.given, "--format"},
+		{arguments->options.cpu.given, "--cpu"},
+		{arguments->options.no_symbols.given, "--no-symbols"},
+		{arguments->options.symbolize.given, "--symbolize"},
+		{arguments->options.bundle.given, "--bundle"},
+		{arguments->options.labels.given, "--labels"},
+		{arguments->options.every.given, "--every"},
+		{arguments->options.count.given, "--count"},
+	};
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		if (options[i].given)
+			return options[i].name;
+	return NULL;
+}
+
 int mw_cmd_dump(const mw_arguments_t *arguments) {
 	if (arguments->options.cpu.given)
 		mw_load_choose_cpu();
 	const mw_seconds_value_t *every = &arguments->options.every;
 	const mw_number_value_t *count = &arguments->options.count;
+	const char *unused =
+		arguments->options.in_process.given ? not_for_process(arguments) : NULL;
+	if (unused != NULL) {
+		mw_complain("dump: --in-process and %s exclude each other: the process writes "
+			    "the dump in its own way; 'mallow set PID dump_name=PATTERN' chooses "
+			    "the place",
+			    unused);
+		return MW_EXIT_TROUBLE;
+	}
 	if (arguments->options.in_process.given)
 		return mw_on_selected(arguments, request_dump, NULL);
 	mw_load_take_options(arguments);

@@ -3,6 +3,7 @@
 #include "live/process/process.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -248,6 +249,19 @@ bool mw_process_is_closed(int pid) {
 	if (fd >= 0)
 		close(fd);
 	return fd < 0 && (errno == EACCES || errno == EPERM);
+}
+
+bool mw_process_is_secure(int pid) {
+	char path[64];
+	Elf64_auxv_t entry;
+	bool is_secure = false;
+	snprintf(path, sizeof(path), "/proc/%d/auxv", mw_process_thread(pid));
+	FILE *file = fopen(path, "re");
+	while (file != NULL && !is_secure && fread(&entry, sizeof(entry), 1, file) == 1)
+		is_secure = entry.a_type == AT_SECURE && entry.a_un.a_val != 0;
+	if (file != NULL)
+		fclose(file);
+	return is_secure;
 }
 
 static bool differs(int pid, const char *name, const char *own) {

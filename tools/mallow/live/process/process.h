@@ -63,6 +63,9 @@ bool mw_process_is_named(int pid, const char *name);
 /* Returns whether the kernel refuses the user of this command to look into the process, as
  * ptrace(2) would. */
 bool mw_process_is_closed(int pid);
+/* Returns whether the process began with more privileges than its user (AT_SECURE): a set-uid or
+ * set-gid program, or one with file capabilities. False also if the kernel does not tell. */
+bool mw_process_is_secure(int pid);
 /* True if the process maps mallow's library or a program that is linked with it.  False also if its
  * mappings cannot be read. */
 bool mw_process_has_library(int pid);
