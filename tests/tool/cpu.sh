@@ -100,6 +100,12 @@ try 0 "$mallow" cpu --for 1s --cpu-rate 500 -o session.pb.gz "$python"
 try 0 "$mallow" status "$python"
 says out 'CPU time +sampled since .*, 50 Hz'
 try 0 "$mallow" diff --cpu session.pb.gz "$python"
+# A stack is shown once for all processors, unless their label is asked for.
+try 0 "$mallow" traces session.pb.gz
+says out '^ +[0-9.]+ m?s +[_a-zA-Z]'
+says_not out '^ +cpu:'
+try 0 "$mallow" traces --tagshow=cpu session.pb.gz
+says out '^ +cpu:  [0-9]'
 if command -v go >/dev/null; then
     try 0 go tool pprof -top session.pb.gz
     says out '^Type: cpu$'

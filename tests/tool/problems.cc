@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * problems.cc -- a server with one problem, which the argument chooses.  Runs until it is killed. */
+ * problems.cc -- a server with one problem, which the argument chooses.  Runs until it is killed.
+ */
 #include <unistd.h>
 #include <zlib.h>
 
@@ -63,7 +64,7 @@ static void leak_rarely(int number) {
 class PriceCache {
 	std::unordered_map<std::string, std::vector<double>> prices;
 
-public:
+      public:
 	double lookup(const std::string &key) {
 		auto found = prices.find(key);
 		if (found == prices.end())

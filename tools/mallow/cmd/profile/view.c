@@ -20,6 +20,7 @@
 #include "cmd/profile/view_request.h"
 #include "formats/file/output.h"
 #include "model/memory.h"
+#include "model/merge.h"
 #include "report/interval.h"
 #include "report/text/types.h"
 #include "view/code/listings.h"
@@ -236,6 +237,18 @@ static int cut_wrappers(const request_t *r, mw_profile_t *p, mw_error_t *error) 
 	return 0;
 }
 
+/* The processor on which a sample was taken says little, and divides stacks into many. */
+static int merge_processors(const request_t *r, mw_profile_t *p, mw_error_t *error) {
+	const mw_arguments_t *a = r->arguments;
+	if (!mw_view_request_has(r, MW_VIEW_STACKS) || a->is_pprof || a->options.json.given ||
+	    a->options.tagshow.given || a->options.taghide.given || a->options.tagfocus.given)
+		return 0;
+	if (mw_tags_keep(p, NULL, "^" MW_LABEL_PROCESSOR "$", error) != 0)
+		return -1;
+	mw_profile_combine(p);
+	return 0;
+}
+
 /* Totals are computed before the selection, so that percentages refer to the whole profile,
  * unless the user asks otherwise. */
 static int select_and_sum(const request_t *r, mw_profile_t *p, size_t base_first, mw_view_t *v,
@@ -262,6 +275,8 @@ static int select_and_sum(const request_t *r, mw_profile_t *p, size_t base_first
 		return -1;
 	if (r->arguments->options.relative_percentages.given)
 		v->total = whole_of(r, p, v->type, base_first);
+	if (merge_processors(r, p, error) != 0)
+		return -1;
 	return cuts_wrappers(r) ? cut_wrappers(r, p, error) : 0;
 }
 

@@ -25,6 +25,7 @@ enum {
 	MW_VIEW_SUMMED = 1 << 11,    /* the profile is that of the table of functions */
 	MW_VIEW_RAW = 1 << 12,       /* jeprof's output of the name is a profile with names */
 	MW_VIEW_LISTING = 1 << 13,   /* of source lines: wrappers count for the lines that call */
+	MW_VIEW_STACKS = 1 << 14,    /* of stacks, each shown once for all processors */
 };
 
 /* A row of views.def. */
