@@ -16,7 +16,9 @@
 
 #include "base/fmt.h"
 #include "base/put.h"
+#include "os/platform/loaded_symbol.h"
 #include "os/platform/secure_environment.h"
+#include "os/platform/system_call.h"
 
 #define LINE_BYTES 64
 #define COPY_BYTES 4096
@@ -105,7 +107,7 @@ static void find_program(char program[PATH_MAX]) {
 		wanted = "pprof";
 	else if (mw_fmt(program, PATH_MAX, "%s", wanted) < PATH_MAX)
 		return;
-	if (dladdr((const void *)(uintptr_t)find_program, &own) != 0)
+	if (mw_os_find_object_of((const void *)(uintptr_t)find_program, &own))
 		end = strrchr(own.dli_fname, '/');
 	if (end &&
 	    mw_fmt(program, PATH_MAX, "%.*s/bin/pprof", (int)(end - own.dli_fname), own.dli_fname) <
@@ -115,6 +117,18 @@ static void find_program(char program[PATH_MAX]) {
 	mw_fmt(program, PATH_MAX, "pprof");
 }
 
+/* A file without a name. Kernels before 3.17 lack memfd_create(2). */
+static int open_memory(const char *name) {
+	int file = (int)mw_system_call(SYS_memfd_create, name, MFD_CLOEXEC);
+	if (file >= 0 || errno != ENOSYS)
+		return file;
+	char path[] = "/tmp/mallow-XXXXXX";
+	file = mkostemp(path, O_CLOEXEC);
+	if (file >= 0)
+		unlink(path);
+	return file;
+}
+
 mw_leaks_names_t mw_leaks_names_get(const mw_leaks_group_t *groups, size_t count, bool has_places,
 				    char program[PATH_MAX]) {
 	mw_leaks_names_t names = {.text = NULL};
@@ -122,8 +136,8 @@ mw_leaks_names_t mw_leaks_names_get(const mw_leaks_group_t *groups, size_t count
 	/* PATH is the user's, who would have a program of his run with rights that he lacks. */
 	if (mw_environment_is_secure() || getuid() != geteuid())
 		return names;
-	int request = memfd_create("addresses", MFD_CLOEXEC);
-	int answer = memfd_create("names", MFD_CLOEXEC);
+	int request = open_memory("addresses");
+	int answer = open_memory("names");
 	if (request >= 0 && answer >= 0) {
 		put_mappings(request);
 		put_addresses(request, groups, count);

@@ -11,6 +11,7 @@
 #include "compat/leaks/leak_names.h"
 #include "compat/lsan/lsan_report.h"
 #include "compat/lsan/sanitizer.h"
+#include "os/platform/loaded_symbol.h"
 
 #define STACK_DEPTH_MAX MW_COMPAT_DEPTH_MAX
 
@@ -118,7 +119,7 @@ static void end_line(out_t *out) {
 static void find_module(named_t *named, Dl_info *object) {
 	named->module = "";
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): an address that the program asks about. */
-	if (dladdr((const void *)named->pc, object) && object->dli_fname) {
+	if (mw_os_find_object_of((const void *)named->pc, object)) {
 		named->module = object->dli_fname;
 		named->offset = named->pc - (uintptr_t)object->dli_fbase;
 	}

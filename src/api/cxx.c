@@ -11,19 +11,24 @@
 #include "api/alloc.h"
 #include "api/process/start.h"
 #include "base/check.h"
+#include "os/platform/libc_calls.h"
 
 /* Finds a function of libstdc++ if dlopen(3) loaded libstdc++ after the program started. The symbol
  * may have local scope, so the search starts at the object that contains `caller`. */
-static void *find_late(const char *name, void *caller) {
-	void *found = dlsym(RTLD_DEFAULT, name);
+static MW_COLD void *find_late(const char *name, void *caller) {
+	const mw_libc_calls_t *libc = &mw_libc_calls;
 	Dl_info object;
-	if (found || !dladdr(caller, &object))
+	mw_libc_calls_find();
+	if (!libc->dlsym || !libc->dladdr || !libc->dlopen || !libc->dlclose)
+		return NULL;
+	void *found = libc->dlsym(RTLD_DEFAULT, name);
+	if (found || !libc->dladdr(caller, &object))
 		return found;
-	void *handle = dlopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	void *handle = libc->dlopen(object.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 	if (!handle)
 		return NULL;
-	found = dlsym(handle, name);
-	dlclose(handle);
+	found = libc->dlsym(handle, name);
+	libc->dlclose(handle);
 	return found;
 }
 

@@ -57,10 +57,14 @@ bool mw_put_is_allowed(const struct stat *file) {
 	       (S_ISREG(file->st_mode) && is_own && file->st_nlink == 1);
 }
 
+bool mw_put_stat(int file, struct stat *info) {
+	return call(SYS_fstat, file, info, NULL, 0) == 0;
+}
+
 /* Empties an existing file, or leaves it for appending. False: errno says why not. */
 static bool take_file(int file, bool appends) {
 	struct stat info;
-	if (fstat(file, &info) != 0)
+	if (!mw_put_stat(file, &info))
 		return false;
 	if (!mw_put_is_allowed(&info)) {
 		errno = EPERM;

@@ -22,6 +22,9 @@ extern _Atomic bool mw_put_is_plain;
  * delivered. Not a cancellation point. */
 long mw_put(int file, const void *bytes, size_t length);
 
+/* fstat(2), a function of libc only since glibc 2.33. Returns false with errno: refused. */
+bool mw_put_stat(int file, struct stat *info);
+
 /* In a folder like /tmp any user can make a file or a link with a name that he guesses, so that
  * this process writes over a file of its user, or tells another user what it writes. This returns
  * whether an existing file may be written: it is a regular file with one name or a FIFO, and

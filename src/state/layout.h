@@ -15,9 +15,9 @@
  * /proc/self/stat, so that a reused pid never finds another process's file. The namespace tells
  * apart equal pids of containers that share the directory.
  *
- * Alive or ended: the process holds a lock of its open file (F_OFD_SETLK) on byte
- * MW_STATE_ALIVE_LOCK, through its mapping, from before the magic is written until its memory is
- * gone. A file with a magic and without that lock belongs to a process that ended.
+ * Alive or ended: the process holds a lock of its open file (F_OFD_SETLK; before Linux 3.15 flock)
+ * on byte MW_STATE_ALIVE_LOCK, through its mapping, from before the magic is written until its
+ * memory is gone. A file with a magic and without that lock belongs to a process that ended.
  *
  * The file is sparse: sections lie at fixed offsets of a mapping of the largest size, and blocks
  * are reserved (MADV_POPULATE_WRITE or fallocate) before they are touched. Readers use pread(2) and

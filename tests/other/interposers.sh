@@ -17,7 +17,8 @@ mapfile -t functions < <({
         sed 's/@.*//'
     printf '%s\n' mmap munmap mremap madvise mprotect open openat read write close prctl \
         readlink secure_getenv fork fstat ftruncate getpid getrlimit sched_yield strcmp syscall \
-        uname munlock
+        uname munlock dladdr dlclose dlopen pthread_attr_setstacksize pthread_create \
+        pthread_key_create pthread_setspecific pthread_sigmask
 } | sort -u | grep -Exv "$left_out|environ|__environ|__libc_.*|_dl_find_object|_IO_list_.*")
 [ "${#functions[@]}" -ge 50 ] || { echo "FAILED: only ${#functions[@]} functions"; exit 1; }
 

@@ -92,7 +92,7 @@ size_t mw_gpc_file_write(const char *path, uint64_t period_us) {
 	size_t bytes = out.written;
 	put_mappings(&out);
 	struct stat status;
-	bool is_regular = fstat(out.file, &status) == 0 && S_ISREG(status.st_mode);
+	bool is_regular = mw_put_stat(out.file, &status) && S_ISREG(status.st_mode);
 	int error = out.error;
 	if (close(out.file) != 0 && error == 0)
 		error = errno;

@@ -9,6 +9,7 @@
 
 #include "base/compiler.h"
 #include "compat/gperftools/debug/debug_heap.h"
+#include "os/platform/loaded_symbol.h"
 
 /* ISO C23's. */
 MW_EXPORT void free_sized(void *block, size_t bytes);
@@ -158,8 +159,8 @@ extern void *_ZSt15get_new_handlerv(void) __attribute__((weak));
 static bool is_nothrow_replaced(void) {
 	Dl_info form, library;
 	return _ZnwmRKSt9nothrow_t && _ZSt15get_new_handlerv &&
-	       dladdr((const void *)(uintptr_t)_ZnwmRKSt9nothrow_t, &form) &&
-	       dladdr((const void *)(uintptr_t)_ZSt15get_new_handlerv, &library) &&
+	       mw_os_find_object_of((const void *)(uintptr_t)_ZnwmRKSt9nothrow_t, &form) &&
+	       mw_os_find_object_of((const void *)(uintptr_t)_ZSt15get_new_handlerv, &library) &&
 	       form.dli_fbase != library.dli_fbase;
 }
 

@@ -5,24 +5,25 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
-#include <unistd.h>
 
 #include "base/check.h"
 #include "base/fmt.h"
 #include "compat/gperftools/debug/debug_settings.h"
+#include "os/platform/loaded_symbol.h"
+#include "os/platform/system_call.h"
 
 #define NAME_BYTES 512
 #define PLACE_BYTES 96
 
 uint32_t mw_gpd_thread_id(void) {
-	return (uint32_t)gettid();
+	return (uint32_t)mw_system_call(SYS_gettid);
 }
 
 /* "function+0x12 (/path/of/object+0x3456)", as addr2line takes the object and the number. */
 static void name_pc(uint64_t pc, char *name) {
 	Dl_info info;
 	const char *address = (const char *)(uintptr_t)(pc - 1); /* inside the call */
-	if (!dladdr(address, &info) || !info.dli_fname) {
+	if (!mw_os_find_object_of(address, &info)) {
 		mw_fmt(name, NAME_BYTES, "0x%lx", (long)pc);
 		return;
 	}

@@ -3,11 +3,11 @@
 #include "compat/gperftools/debug/debug_settings.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/check.h"
 #include "base/put.h"
+#include "compat/gperftools/futex_lock.h"
 #include "compat/gperftools/variables.h"
 #include "os/platform/secure_environment.h"
 
@@ -15,7 +15,7 @@
 
 static mw_gpd_settings_t settings = {
 	.reclaim = true, .names = true, .queue_max_bytes = (size_t)QUEUE_BYTES, .trace_file = -1};
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static mw_gp_once_t once;
 
 /* gperftools appends to the file, so that processes of one run share it. */
 static int open_trace(void) {
@@ -50,6 +50,6 @@ static void read_settings(void) {
 
 const mw_gpd_settings_t *mw_gpd_settings(void) {
 	if (mw_environment_has_begun())
-		pthread_once(&once, read_settings);
+		mw_gp_call_once(&once, read_settings);
 	return &settings;
 }

@@ -35,7 +35,7 @@ static void end_by(int number) {
 	signal(number, SIG_DFL);
 	raise(number);
 	/* Ends the process here. */
-	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
 /* A thread of the profiler's own writes the file. Until a child of fork(2) has one, the signal ends

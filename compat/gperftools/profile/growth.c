@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "compat/gperftools/futex_lock.h"
 #include "compat/gperftools/gperftools.h"
 
 #define ENTRIES 4096u
@@ -16,13 +17,13 @@
 #define STEP_BYTES ((size_t)1 << 20)
 
 static struct {
-	pthread_mutex_t lock;
+	mw_gp_lock_t lock;
 	_Atomic size_t highest_bytes;
-	size_t others;                          /* entries behind the first one */
-	uint64_t calls;                         /* of record() */
-	uint64_t last_call[ENTRIES];            /* value of `calls` when the entry grew last */
-	mw_compat_stack_t all[ENTRIES];         /* the first one has no frames */
-} growth = {.lock = PTHREAD_MUTEX_INITIALIZER}; /* zeros: a file would hold anything else */
+	size_t others;                  /* entries behind the first one */
+	uint64_t calls;                 /* of record() */
+	uint64_t last_call[ENTRIES];    /* value of `calls` when the entry grew last */
+	mw_compat_stack_t all[ENTRIES]; /* the first one has no frames */
+} growth;
 
 static size_t find(const mw_compat_stack_t *stack) {
 	for (size_t i = 1; i <= growth.others; i++)
@@ -47,21 +48,21 @@ static void record(size_t in_use_bytes) {
 							memory_order_relaxed));
 	mw_compat_stack_t stack = {0};
 	stack.depth = mw_gp_calls()->capture(stack.pcs, MW_COMPAT_DEPTH_MAX, true);
-	if (pthread_mutex_trylock(&growth.lock) != 0)
+	if (!mw_gp_lock_try(&growth.lock))
 		return;
 	size_t i = find(&stack);
 	growth.all[i].inuse_objects++;
 	growth.all[i].inuse_bytes += (int64_t)(in_use_bytes - before);
 	growth.last_call[i] = ++growth.calls;
-	pthread_mutex_unlock(&growth.lock);
+	mw_gp_unlock(&growth.lock);
 }
 
 static void lock(void) {
-	pthread_mutex_lock(&growth.lock);
+	mw_gp_lock(&growth.lock);
 }
 
 static void unlock(void) {
-	pthread_mutex_unlock(&growth.lock);
+	mw_gp_unlock(&growth.lock);
 }
 
 void mw_gp_growth_start(void) {

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <mallow/mallow.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -23,11 +22,13 @@
 #include "base/check.h"
 #include "base/fmt.h"
 #include "base/put.h"
+#include "compat/gperftools/futex_lock.h"
 #include "compat/gperftools/gperftools.h"
 #include "compat/gperftools/profile/final_file.h"
 #include "compat/gperftools/profile/heap_profiler.h"
 #include "compat/gperftools/profile/profile_name.h"
 #include "compat/gperftools/variables.h"
+#include "os/platform/libc_calls.h"
 #include "os/platform/secure_environment.h"
 
 #define REASON_BYTES 128
@@ -36,7 +37,7 @@
 #define HELPER_STACK_BYTES ((size_t)256 << 10)
 
 static struct {
-	pthread_mutex_t lock; /* protects the files and all following fields that are not atomic */
+	mw_gp_lock_t lock; /* protects the files and all following fields that are not atomic */
 	_Atomic bool running;
 	bool can_write; /* a prefix is known */
 	bool finished;  /* the last file was written */
@@ -48,7 +49,7 @@ static struct {
 	int64_t alloc_interval, freed_interval, live_interval, seconds;
 	int64_t dumped_alloc, dumped_freed, most_live; /* at the last file */
 	time_t dumped_time;
-} profiler = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} profiler;
 
 /* Bytes since the start of the profiler, and the values at which a file is due. Each thread adds to
  * them at each allocation and free. */
@@ -58,7 +59,7 @@ static struct {
 } totals;
 
 static struct {
-	sem_t wake;
+	mw_gp_counter_t wake;
 	_Atomic bool wanted, is_there; /* is_there: it was started, or cannot be */
 	_Atomic bool runs;             /* it was started */
 	_Atomic bool signalled;
@@ -93,7 +94,7 @@ static void write_piece(void *context, const char *text, size_t length) {
 static bool is_kept(const file_t *file, const char *path) {
 	struct stat status;
 	int saved_errno = errno;
-	bool is_regular = fstat(file->number, &status) == 0 && S_ISREG(status.st_mode);
+	bool is_regular = mw_put_stat(file->number, &status) && S_ISREG(status.st_mode);
 	bool is_closed = close(file->number) == 0;
 	if (is_closed && !file->failed)
 		return true;
@@ -164,7 +165,7 @@ static bool is_due(char reason[REASON_BYTES]) {
 
 static MW_COLD void write_due(void) {
 	char reason[REASON_BYTES];
-	if (pthread_mutex_trylock(&profiler.lock) != 0)
+	if (!mw_gp_lock_try(&profiler.lock))
 		return;
 	mallow_ignore_begin();
 	if (profiler.running && is_due(reason)) {
@@ -172,7 +173,7 @@ static MW_COLD void write_due(void) {
 		count_from_here();
 	}
 	mallow_ignore_end();
-	pthread_mutex_unlock(&profiler.lock);
+	mw_gp_unlock(&profiler.lock);
 }
 
 static void start_helper(void);
@@ -218,15 +219,15 @@ void mw_gp_profiler_see_mapping(const mw_mapping_call_t *call) {
 /* ---- signals and intervals ---- */
 
 bool mw_gp_profiler_wake_helper(void) {
-	return helper.runs && sem_post(&helper.wake) == 0;
+	if (helper.runs)
+		mw_gp_counter_raise(&helper.wake);
+	return helper.runs;
 }
 
 static void on_signal(int number) {
 	(void)number;
-	int saved_errno = errno;
 	helper.signalled = true;
-	sem_post(&helper.wake);
-	errno = saved_errno;
+	mw_gp_counter_raise(&helper.wake);
 }
 
 /* With the lock. */
@@ -244,14 +245,8 @@ static void write_interval(void) {
 
 /* Waits for a signal or until the next file of the interval is due. */
 static void wait_for_work(void) {
-	if (profiler.seconds == 0) {
-		while (sem_wait(&helper.wake) != 0 && errno == EINTR) {
-		}
-		return;
-	}
 	struct timespec until = {.tv_sec = profiler.dumped_time + profiler.seconds};
-	while (sem_timedwait(&helper.wake, &until) != 0 && errno == EINTR) {
-	}
+	mw_gp_counter_lower(&helper.wake, profiler.seconds ? &until : NULL);
 }
 
 static void *help(void *unused) {
@@ -259,14 +254,14 @@ static void *help(void *unused) {
 	for (;;) {
 		wait_for_work();
 		mw_gp_final_serve();
-		pthread_mutex_lock(&profiler.lock);
+		mw_gp_lock(&profiler.lock);
 		if (atomic_exchange(&helper.signalled, false) && profiler.running)
 			write_file("signal");
 		if (profiler.running)
 			write_interval();
 		else
 			profiler.dumped_time = time(NULL);
-		pthread_mutex_unlock(&profiler.lock);
+		mw_gp_unlock(&profiler.lock);
 	}
 	return unused;
 }
@@ -276,22 +271,25 @@ static MW_COLD void start_helper(void) {
 	if (atomic_exchange(&helper.is_there, true))
 		return;
 	mallow_ignore_begin();
+	mw_libc_calls_find();
+	const mw_libc_calls_t *libc = &mw_libc_calls;
 	sigset_t all, before;
 	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &before);
+	sigprocmask(SIG_BLOCK, &all, &before);
 	pthread_attr_t attributes;
 	pthread_t thread;
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attributes, HELPER_STACK_BYTES);
-	if (pthread_create(&thread, &attributes, help, NULL) != 0) {
+	if (libc->pthread_attr_setstacksize)
+		libc->pthread_attr_setstacksize(&attributes, HELPER_STACK_BYTES);
+	if (!libc->pthread_create || libc->pthread_create(&thread, &attributes, help, NULL) != 0) {
 		helper.wanted = false;
 		mw_warn("the system refused a thread: no heap profile at intervals and signals");
 	} else {
 		helper.runs = true;
 	}
 	pthread_attr_destroy(&attributes);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	mallow_ignore_end();
 }
 
@@ -313,11 +311,11 @@ static void take_signal(void) {
 /* ---- start and end ---- */
 
 static void before_fork(void) {
-	pthread_mutex_lock(&profiler.lock);
+	mw_gp_lock(&profiler.lock);
 }
 
 static void in_parent(void) {
-	pthread_mutex_unlock(&profiler.lock);
+	mw_gp_unlock(&profiler.lock);
 }
 
 /* The child's files have names of their own. */
@@ -328,12 +326,11 @@ static void in_child(void) {
 	helper.is_there = helper.runs = false;
 	helper.signalled = false;
 	mw_gp_final_forked();
-	sem_init(&helper.wake, 0, 0);
-	pthread_mutex_unlock(&profiler.lock);
+	atomic_store(&helper.wake.value, 0);
+	mw_gp_unlock(&profiler.lock);
 }
 
 static void prepare(void) {
-	sem_init(&helper.wake, 0, 0);
 	pthread_atfork(before_fork, in_parent, in_child);
 	profiler.alloc_interval =
 		mw_gp_number_from("HEAP_PROFILE_ALLOCATION_INTERVAL", 1 << 30, 0, INTERVAL_MAX);
@@ -364,11 +361,11 @@ static void record(bool on) {
 }
 
 static void start(const char *prefix, bool removes) {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, prepare);
-	pthread_mutex_lock(&profiler.lock);
+	static mw_gp_once_t once;
+	mw_gp_call_once(&once, prepare);
+	mw_gp_lock(&profiler.lock);
 	if (profiler.running) {
-		pthread_mutex_unlock(&profiler.lock);
+		mw_gp_unlock(&profiler.lock);
 		return;
 	}
 	mallow_ignore_begin();
@@ -385,7 +382,7 @@ static void start(const char *prefix, bool removes) {
 	helper.wanted |= profiler.seconds > 0;
 	record(true);
 	profiler.running = true;
-	pthread_mutex_unlock(&profiler.lock);
+	mw_gp_unlock(&profiler.lock);
 	mallow_ignore_end();
 }
 
@@ -402,20 +399,20 @@ mw_gp_profile_t mw_gp_profiler_kind(void) {
 }
 
 void HeapProfilerStop(void) {
-	pthread_mutex_lock(&profiler.lock);
+	mw_gp_lock(&profiler.lock);
 	if (profiler.running) {
 		profiler.running = false;
 		profiler.can_write = false;
 		record(false);
 	}
-	pthread_mutex_unlock(&profiler.lock);
+	mw_gp_unlock(&profiler.lock);
 }
 
 void HeapProfilerDump(const char *reason) {
-	pthread_mutex_lock(&profiler.lock);
+	mw_gp_lock(&profiler.lock);
 	if (profiler.running)
 		write_file(reason ? reason : "");
-	pthread_mutex_unlock(&profiler.lock);
+	mw_gp_unlock(&profiler.lock);
 }
 
 void mw_gp_profiler_start(void) {
@@ -440,10 +437,10 @@ void mw_gp_profiler_start(void) {
 void mw_gp_profiler_finish(bool waits) {
 	if (!profiler.running)
 		return;
-	if (!waits && pthread_mutex_trylock(&profiler.lock) != 0)
+	if (!waits && !mw_gp_lock_try(&profiler.lock))
 		return;
 	if (waits)
-		pthread_mutex_lock(&profiler.lock);
+		mw_gp_lock(&profiler.lock);
 	char reason[REASON_BYTES];
 	long live = live_bytes();
 	if (live >> 20 > 0)
@@ -455,5 +452,5 @@ void mw_gp_profiler_finish(bool waits) {
 	if (profiler.running && !profiler.finished)
 		write_file(reason);
 	profiler.finished = true;
-	pthread_mutex_unlock(&profiler.lock);
+	mw_gp_unlock(&profiler.lock);
 }

@@ -9,15 +9,16 @@
 
 #include "api/process/start.h"
 #include "base/compiler.h"
+#include "os/platform/loaded_symbol.h"
 
 typedef void *dlopen_t(const char *file, int mode);
 
 static _Atomic(dlopen_t *) next_dlopen;
 
-/* dlsym() may allocate and thereby start the library. */
+/* glibc before 2.34 has the function in libdl, which another library may have loaded late. */
 static MW_COLD dlopen_t *find_next(void) {
-	dlopen_t *next;
-	*(void **)&next = dlsym(RTLD_NEXT, "dlopen");
+	dlopen_t *next = NULL;
+	mw_os_find_symbols("dlopen", 0, 1, (void **)&next, true);
 	atomic_store_explicit(&next_dlopen, next, memory_order_relaxed);
 	return next;
 }
@@ -27,7 +28,7 @@ static MW_COLD dlopen_t *find_next(void) {
 MW_EXPORT MW_TAIL_CALLER void *dlopen(const char *file, int mode) {
 	dlopen_t *next = atomic_load_explicit(&next_dlopen, memory_order_relaxed);
 	if (MW_UNLIKELY(next == NULL) && (next = find_next()) == NULL)
-		return NULL; /* dlerror() reports the reason */
+		return NULL; /* no caller has a libdl either */
 	if (!mw_api_policy.keep_deepbind)
 		mode &= ~RTLD_DEEPBIND;
 	MW_TAIL_CALL next(file, mode);

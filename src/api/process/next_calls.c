@@ -2,10 +2,10 @@
  * next_calls.c -- looks up the next definitions of the functions that libmallow.so replaces. */
 #include "api/process/next_calls.h"
 
-#include <dlfcn.h>
-#include <errno.h>
+#include <stddef.h>
 
 #include "base/compiler.h"
+#include "os/platform/loaded_symbol.h"
 
 _Atomic(void *) mw_next_calls[MW_NEXT_CALLS];
 
@@ -32,15 +32,17 @@ _Static_assert(sizeof names / sizeof *names == MW_NEXT_CALLS, "each function has
 MW_RESIDENT void *mw_next_call_now(mw_next_call_t which) {
 	void *function = mw_next_call(which);
 	if (!function) {
-		int saved_errno = errno;
-		function = dlsym(RTLD_NEXT, names[which]);
-		errno = saved_errno;
+		mw_os_find_symbols(names[which], 0, 1, &function, true);
 		atomic_store_explicit(&mw_next_calls[which], function, memory_order_relaxed);
 	}
 	return function;
 }
 
 __attribute__((constructor)) static MW_RESIDENT void find_all(void) {
+	void *found[MW_NEXT_CALLS];
 	for (unsigned which = 0; which < MW_NEXT_CALLS; which++)
-		mw_next_call_now(which);
+		found[which] = mw_next_call(which);
+	mw_os_find_symbols(*names, sizeof *names, MW_NEXT_CALLS, found, true);
+	for (unsigned which = 0; which < MW_NEXT_CALLS; which++)
+		atomic_store_explicit(&mw_next_calls[which], found[which], memory_order_relaxed);
 }

@@ -2,9 +2,8 @@
  * next_calls.h -- the next definitions of the functions of libc that libmallow.so replaces and
  * passes on: libc's, or those of another preloaded library.
  * Layer: api/process.  libmallow.so only.  They are looked up by the library's constructor, because
- * dlsym(3) takes the dynamic linker's lock, which another thread may hold for as long as a
- * library's constructor runs, and forever in the child of a fork.  Reading them takes no lock.
- * Async-signal-safe. */
+ * the look-up takes a lock of the dynamic linker, which another thread may hold at a fork; the
+ * child would wait for it forever.  Reading them takes no lock. Async-signal-safe. */
 #ifndef MW_API_PROCESS_NEXT_CALLS_H
 #define MW_API_PROCESS_NEXT_CALLS_H
 

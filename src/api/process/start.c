@@ -45,6 +45,7 @@
 #include "os/lock/stdio_lock.h"
 #include "os/memory/huge_pages.h"
 #include "os/memory/numa.h"
+#include "os/platform/libc_calls.h"
 #include "os/platform/secure_environment.h"
 #include "os/platform/single.h"
 #include "os/process/registers.h"
@@ -66,7 +67,7 @@ mw_api_policy_t mw_api_policy = {.zero_realloc = MW_ZERO_REALLOC_FREE};
 
 static struct {
 	bool configured;
-	pthread_key_t thread_end_key;
+	_Atomic uint64_t thread_end_key; /* key + 1; 0: none */
 	mw_conf_sources_t sources;
 	mw_options_t options;
 	char symlink[LINK_BYTES];
@@ -207,12 +208,38 @@ void mw_api_need_fork_handlers(void) {
 	mw_os_wake_all(&handlers.state);
 }
 
+/* Makes the key whose destructor is called when a thread ends. Not while glibc before 2.34 has no
+ * libpthread: the process then has one thread. */
+static MW_RESIDENT uint64_t thread_end_key(void) {
+	/* Relaxed: the value alone matters, here and below. */
+	uint64_t known = atomic_load_explicit(&start.thread_end_key, memory_order_relaxed);
+	pthread_key_t key;
+	if (MW_LIKELY(known != 0))
+		return known;
+	mw_libc_calls_find();
+	if (!mw_libc_calls.pthread_setspecific || !mw_libc_calls.pthread_key_create ||
+	    mw_libc_calls.pthread_key_create(&key, thread_end) != 0)
+		return 0;
+	/* If another thread was faster, this thread's key stays unused. */
+	return atomic_compare_exchange_strong_explicit(&start.thread_end_key, &known,
+						       (uint64_t)key + 1, memory_order_relaxed,
+						       memory_order_relaxed)
+		       ? (uint64_t)key + 1
+		       : known;
+}
+
+static void watch_thread_end(mw_heap_t *heap) {
+	uint64_t key = thread_end_key();
+	if (MW_LIKELY(key != 0))
+		mw_libc_calls.pthread_setspecific((pthread_key_t)(key - 1), heap);
+}
+
 static void on_thread(mw_heap_t *heap) {
 	/* Most processes have one thread and never fork: api/process/fork.c registers the handlers
 	 * when needed. */
 	if (!mw_os_is_single_threaded())
 		mw_api_need_fork_handlers();
-	pthread_setspecific(start.thread_end_key, heap);
+	watch_thread_end(heap);
 	mw_thread.watched = mw_api_has_interval;
 	if (MW_UNLIKELY(mw_arena_watches))
 		mw_arena_bind(NULL);
@@ -389,8 +416,9 @@ MW_RESIDENT void mw_api_start(void) {
 	 * most libraries' handlers find the heap unlocked. mw_lock_forking covers the others. */
 	if (!mw_api_register_atfork)
 		mw_api_need_fork_handlers();
-	if (pthread_key_create(&start.thread_end_key, thread_end) == 0)
-		mw_heap_on_thread = on_thread;
+	mw_libc_calls_find();
+	thread_end_key();
+	mw_heap_on_thread = on_thread;
 	if (mw_environment_has_begun())
 		configure();
 }

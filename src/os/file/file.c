@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h> /* RENAME_NOREPLACE */
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -246,6 +247,9 @@ bool mw_os_lock_byte(int file, uint64_t offset_bytes) {
 			     .l_len = 1};
 	bool done =
 		!mw_os_is_confined() && mw_system_call(SYS_fcntl, file, F_OFD_SETLK, &lock) == 0;
+	/* Kernels before 3.15: a lock of the whole file, which belongs to an open file, too. */
+	if (!done && errno == EINVAL && !mw_os_is_confined())
+		done = mw_system_call(SYS_flock, file, LOCK_EX | LOCK_NB) == 0;
 	errno = saved_errno;
 	return done;
 }
@@ -259,6 +263,14 @@ bool mw_os_is_byte_locked(int file, uint64_t offset_bytes) {
 	bool is_locked = !mw_os_is_confined() &&
 			 mw_system_call(SYS_fcntl, file, F_OFD_GETLK, &lock) == 0 &&
 			 lock.l_type != F_UNLCK;
+	/* A process on a kernel without such locks. A shared lock does not stand in another
+	 * reader's way. */
+	if (!is_locked && !mw_os_is_confined()) {
+		is_locked = mw_system_call(SYS_flock, file, LOCK_SH | LOCK_NB) != 0 &&
+			    errno == EWOULDBLOCK;
+		if (!is_locked)
+			mw_system_call(SYS_flock, file, LOCK_UN);
+	}
 	errno = saved_errno;
 	return is_locked;
 }

@@ -63,10 +63,10 @@ mw_result_t mw_os_reserve_blocks(int file, uint64_t offset_bytes, uint64_t bytes
 mw_result_t mw_os_write(int file, const void *bytes, size_t length);
 /* Renames a file. MW_ERR_BAD_VALUE: the new name exists. */
 mw_result_t mw_os_rename_new(const char *from, const char *to);
-/* Locks one byte of a file that was opened for writing. The lock belongs to the open file
- * description, not to the process: it lasts until every descriptor and every mapping of the
- * description is gone, so a mapping keeps the lock when all descriptors are closed. Returns false
- * if the lock is refused. */
+/* Locks one byte of a file that was opened for writing; on kernels before 3.15 all of it. The lock
+ * belongs to the open file description, not to the process: it lasts until every descriptor and
+ * every mapping of the description is gone, so a mapping keeps the lock when all descriptors are
+ * closed. Returns false if the lock is refused. */
 bool mw_os_lock_byte(int file, uint64_t offset_bytes);
 /* Returns whether another open file description holds a lock on the byte. Returns false also if the
  * kernel cannot tell. */

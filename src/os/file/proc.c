@@ -291,6 +291,9 @@ void mw_os_random(void *buffer, size_t bytes) {
 	long got = mw_os_is_confined()
 			   ? -1
 			   : mw_system_call(SYS_getrandom, buffer, bytes, GRND_INSECURE);
+	/* Kernels before 5.6 do not know this flag. */
+	if (got < 0 && errno == EINVAL && !mw_os_is_confined())
+		got = mw_system_call(SYS_getrandom, buffer, bytes, GRND_NONBLOCK);
 	uint64_t seed = mw_os_random_seed();
 	for (size_t i = got < 0 ? 0 : (size_t)got; i < bytes; i++)
 		((unsigned char *)buffer)[i] = (unsigned char)(seed >> i % 8 * 8);

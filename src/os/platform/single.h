@@ -6,13 +6,14 @@
 
 #include <stdbool.h>
 
-/* Set by glibc 2.32 and later. Weak: other versions lack it. */
-extern char __libc_single_threaded __attribute__((weak));
+/* Address of glibc's __libc_single_threaded; of a 0 before mw_libc_calls_find(), and with glibc
+ * before 2.32, which lacks it. */
+extern const char *mw_os_single_threaded;
 
 /* Returns true if no other thread runs in this process, and none starts before the caller starts
  * one. */
 static inline bool mw_os_is_single_threaded(void) {
-	return &__libc_single_threaded && __libc_single_threaded;
+	return *mw_os_single_threaded != 0;
 }
 
 #endif

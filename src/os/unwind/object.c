@@ -11,6 +11,7 @@
 
 #include "base/compiler.h"
 #include "os/memory/map.h"
+#include "os/platform/libc_calls.h"
 
 /* Sorted by text_lo. mw_os_object_start() writes it before threads exist; read-only afterwards. */
 static struct permanent {
@@ -123,6 +124,7 @@ static void add_program(void) {
 void mw_os_object_start(void) {
 	bool is_first = true;
 	permanent = (struct permanent){0};
+	mw_libc_calls_find();
 	dl_iterate_phdr(add_listed, &is_first);
 	/* libc of a static program allocates before its list of objects exists. _dl_find_object
 	 * must not be called then: glibc would fill its tables in a wrong order and crash. */

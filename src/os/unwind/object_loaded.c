@@ -9,16 +9,11 @@
 
 #include "base/bits.h"
 #include "os/memory/map.h"
+#include "os/platform/libc_calls.h"
 #include "os/unwind/object.h"
 
 /* Linkers write about a dozen program headers. An object with more is treated as damaged. */
 #define HEADERS_MAX 64u
-
-#ifdef DLFO_EH_SEGMENT_TYPE /* glibc 2.35 and later */
-/* Weak: NULL in a program that links the archive with an older libc. The shared library does need
- * version 2.35, because the linker requires the version of a weak reference, too. */
-extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
-#endif
 
 static uint64_t round_up_4(uint64_t x) {
 	return (x + 3) & ~(uint64_t)3;
@@ -85,7 +80,7 @@ static void stamp(const struct dl_find_object *found, const ElfW(Phdr) * headers
 
 bool mw_os_object_is_there(const mw_os_object_t *object, uintptr_t address) {
 	struct dl_find_object found;
-	return object->stamp != 0 && _dl_find_object((void *)address, &found) == 0 &&
+	return object->stamp != 0 && mw_libc_calls._dl_find_object((void *)address, &found) == 0 &&
 	       /* The build-id then lies on the first page, which exists for every object at the
 		* address. */
 	       object->build_id - (uintptr_t)found.dlfo_map_start <
@@ -94,12 +89,13 @@ bool mw_os_object_is_there(const mw_os_object_t *object, uintptr_t address) {
 }
 
 bool mw_os_object_has_loader(void) {
-	return &_dl_find_object != NULL;
+	return mw_libc_calls._dl_find_object != NULL;
 }
 
 bool mw_os_object_find_loaded(uintptr_t address, mw_os_object_t *object) {
 	struct dl_find_object found;
-	if (!mw_os_object_has_loader() || _dl_find_object((void *)address, &found) != 0)
+	if (!mw_os_object_has_loader() ||
+	    mw_libc_calls._dl_find_object((void *)address, &found) != 0)
 		return false;
 	/* The program headers give the exact segments: the mapping may have gaps. A loader maps the
 	 * ELF header, at the beginning of the file, with the first segment. */

@@ -10,6 +10,7 @@
 #include "base/fmt.h"
 #include "os/file/file.h"
 #include "os/file/proc.h"
+#include "os/platform/libc_calls.h"
 #include "os/unwind/object.h"
 #include "state/layout.h"
 
@@ -17,9 +18,6 @@
 #define BATCH 32u
 /* Capacity for a name; longer names are cut. */
 #define NAME_BYTES 256u
-
-/* Weak: only glibc 2.35 and later has it. */
-extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
 
 /* A symbol table in a file, and its string table. */
 typedef struct symbols {
@@ -113,7 +111,7 @@ void mw_pc_name(uint64_t pc, char *buffer, size_t capacity) {
 	struct dl_find_object object;
 	char path[512];
 	if (!mw_os_object_can_ask_loader() ||
-	    _dl_find_object((void *)(uintptr_t)looked_up, &object) != 0) {
+	    mw_libc_calls._dl_find_object((void *)(uintptr_t)looked_up, &object) != 0) {
 		mw_fmt(buffer, capacity, "%#lx", address);
 		return;
 	}

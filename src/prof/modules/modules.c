@@ -15,6 +15,7 @@
 #include "os/file/proc.h"
 #include "os/file/proc_maps.h"
 #include "os/lock/lock.h"
+#include "os/platform/libc_calls.h"
 #include "os/time/clock.h"
 #include "os/unwind/object.h"
 #include "prof/modules/module_elf.h"
@@ -28,9 +29,6 @@
 #define NO_MODULE UINT32_MAX
 #define CHECK_NS ((uint64_t)1000000000)
 #define MODULE(field) offsetof(mw_state_module_t, field)
-
-/* Weak: only glibc 2.35 and later has it. */
-extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
 
 /* A loaded object at the time of a lookup. */
 typedef struct object {
@@ -137,7 +135,7 @@ static bool find_in_maps(maps_search_t *search) {
 static bool find_object(uintptr_t pc, object_t *object) {
 	struct dl_find_object found;
 	/* Lock-free, and according to its documentation usable in signal handlers. */
-	if (_dl_find_object((void *)pc, &found) != 0)
+	if (mw_libc_calls._dl_find_object((void *)pc, &found) != 0)
 		return false;
 	object->start = (uintptr_t)found.dlfo_map_start;
 	object->limit = (uintptr_t)found.dlfo_map_end;

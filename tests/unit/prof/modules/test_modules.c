@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sys/auxv.h>
 
+#include "os/platform/libc_calls.h"
 #include "os/unwind/object.h"
 #include "prof_fixture.h"
 
@@ -383,6 +384,7 @@ static void program_is_one_whole(void) {
 }
 
 int main(void) {
+	mw_libc_calls_find();
 	RUN_IN_CHILD(program_is_one_whole);
 #ifdef MALLOW_TEST_HOLES
 	return 0;

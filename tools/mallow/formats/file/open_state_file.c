@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -138,7 +139,13 @@ bool mw_state_file_is_held(int fd) {
 			     .l_whence = SEEK_SET,
 			     .l_start = MW_STATE_ALIVE_LOCK,
 			     .l_len = 1};
-	return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+	if (fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
+		return true;
+	/* On kernels before 3.15 the process holds a lock of the whole file. */
+	if (flock(fd, LOCK_SH | LOCK_NB) != 0)
+		return errno == EWOULDBLOCK;
+	flock(fd, LOCK_UN);
+	return false;
 }
 
 bool mw_state_file_is_held_at(const char *path) {

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ * loaded_symbol.c -- reads the hash tables of loaded objects (ELF gABI; the GNU table by the format
+ * that binutils and glibc share). */
+#include "os/platform/loaded_symbol.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+#define WORD_BITS (8 * sizeof(ElfW(Addr)))
+/* Set in a symbol's version if it is not the default one. */
+#define VERSION_HIDDEN 0x8000u
+
+/* The dynamic section of an object, as far as a search needs it. NULL: missing. */
+typedef struct dynamic {
+	uintptr_t bias;
+	const ElfW(Sym) * symbols;
+	const char *strings;
+	const uint32_t *gnu_hash, *hash;
+	const ElfW(Half) * versions;
+} dynamic_t;
+
+typedef struct search {
+	const char *names;
+	size_t stride, count;
+	void **found;
+	bool skips; /* objects are passed over until this code's object has been */
+} search_t;
+
+static MW_RESIDENT bool contains(const struct dl_phdr_info *info, uintptr_t address) {
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+		    address - info->dlpi_addr - info->dlpi_phdr[i].p_vaddr <
+			    info->dlpi_phdr[i].p_memsz)
+			return true;
+	return false;
+}
+
+/* The dynamic linker has added the bias to the entries, except in sections that it cannot write. */
+static MW_RESIDENT const void *pointer(uintptr_t bias, uintptr_t value) {
+	return (const void *)(value < bias ? value + bias : value);
+}
+
+static MW_RESIDENT bool read_dynamic(const struct dl_phdr_info *info, dynamic_t *dynamic) {
+	const ElfW(Dyn) *entry = NULL;
+	*dynamic = (dynamic_t){.bias = info->dlpi_addr};
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			entry = (const ElfW(Dyn) *)(dynamic->bias + info->dlpi_phdr[i].p_vaddr);
+	for (; entry && entry->d_tag != DT_NULL; entry++) {
+		const void *value = pointer(dynamic->bias, entry->d_un.d_ptr);
+		if (entry->d_tag == DT_SYMTAB)
+			dynamic->symbols = value;
+		else if (entry->d_tag == DT_STRTAB)
+			dynamic->strings = value;
+		else if (entry->d_tag == DT_GNU_HASH)
+			dynamic->gnu_hash = value;
+		else if (entry->d_tag == DT_HASH)
+			dynamic->hash = value;
+		else if (entry->d_tag == DT_VERSYM)
+			dynamic->versions = value;
+	}
+	return dynamic->symbols && dynamic->strings;
+}
+
+/* strcmp(3) may be another library's. */
+static MW_RESIDENT bool are_equal(const char *a, const char *b) {
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+static MW_RESIDENT void *address_if(const dynamic_t *dynamic, uint32_t index, const char *name) {
+	const ElfW(Sym) *symbol = &dynamic->symbols[index];
+	unsigned type = symbol->st_info & 0xf;
+	bool is_usable = symbol->st_shndx != SHN_UNDEF && symbol->st_value != 0 &&
+			 (type == STT_FUNC || type == STT_OBJECT || type == STT_NOTYPE) &&
+			 !(dynamic->versions && (dynamic->versions[index] & VERSION_HIDDEN));
+	if (!is_usable || !are_equal(dynamic->strings + symbol->st_name, name))
+		return NULL;
+	return (void *)(dynamic->bias + symbol->st_value);
+}
+
+static MW_RESIDENT void *find_by_gnu_hash(const dynamic_t *dynamic, const char *name) {
+	const uint32_t *table = dynamic->gnu_hash;
+	uint32_t buckets = table[0], first = table[1], words = table[2], shift = table[3];
+	const ElfW(Addr) *bloom = (const ElfW(Addr) *)(table + 4);
+	const uint32_t *bucket = (const uint32_t *)(bloom + words), *chain = bucket + buckets;
+	uint32_t hash = 5381;
+	for (const char *letter = name; *letter; letter++)
+		hash = hash * 33 + (unsigned char)*letter;
+	if (buckets == 0 || words == 0)
+		return NULL;
+	ElfW(Addr) word = bloom[hash / WORD_BITS % words];
+	if (!(word >> hash % WORD_BITS & word >> (hash >> shift) % WORD_BITS & 1))
+		return NULL;
+	uint32_t index = bucket[hash % buckets];
+	if (index < first)
+		return NULL;
+	for (;; index++) {
+		uint32_t other = chain[index - first];
+		void *address = (other | 1) == (hash | 1) ? address_if(dynamic, index, name) : NULL;
+		if (address || (other & 1)) /* the last one of the bucket */
+			return address;
+	}
+}
+
+/* Libraries that have only the old table are few: all their symbols are compared. */
+static MW_COLD void *find_in_all(const dynamic_t *dynamic, const char *name) {
+	uint32_t count = dynamic->hash ? dynamic->hash[1] : 0;
+	void *address = NULL;
+	for (uint32_t index = 1; index < count && !address; index++)
+		address = address_if(dynamic, index, name);
+	return address;
+}
+
+static MW_RESIDENT int search_object(struct dl_phdr_info *info, size_t info_bytes, void *argument) {
+	(void)info_bytes;
+	search_t *search = argument;
+	dynamic_t dynamic;
+	bool all = true;
+	if (search->skips) {
+		search->skips = !contains(info, (uintptr_t)mw_os_find_symbols);
+		return 0;
+	}
+	if (!read_dynamic(info, &dynamic))
+		return 0;
+	for (size_t i = 0; i < search->count; i++) {
+		const char *name = search->names + i * search->stride;
+		if (!search->found[i])
+			search->found[i] = dynamic.gnu_hash ? find_by_gnu_hash(&dynamic, name)
+							    : find_in_all(&dynamic, name);
+		all &= search->found[i] != NULL;
+	}
+	return all; /* ends the visit */
+}
+
+MW_RESIDENT void mw_os_find_symbols(const char *names, size_t stride, size_t count, void **found,
+				    bool behind_own) {
+	search_t search = {.names = names,
+			   .stride = stride,
+			   .count = count,
+			   .found = found,
+			   .skips = behind_own};
+	int saved_errno = errno;
+	dl_iterate_phdr(search_object, &search);
+	errno = saved_errno;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * loaded_symbol.h -- addresses of functions of loaded libraries by name, without dlsym(3).
+ * Layer: os/platform. glibc before 2.34 has dlsym(3) in libdl, which a process may lack; the
+ * library must load there, too.
+ *
+ * The search visits the objects in the order in which they were loaded, which is the order in which
+ * the dynamic linker searches those of program start. It takes the first definition with the
+ * symbol's default version. It waits for the lock of dl_iterate_phdr(3), which no constructor runs
+ * under: not for signal handlers. Allocates nothing; errno kept. A program that is linked
+ * statically has no list of symbols: nothing is found. */
+#ifndef MW_OS_LOADED_SYMBOL_H
+#define MW_OS_LOADED_SYMBOL_H
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Looks up `count` names; name i begins at `names + i * stride`. Writes the address to found[i] if
+ * found[i] is NULL and an object defines the name. behind_own: only objects behind the one that
+ * contains this code are searched, as RTLD_NEXT does. Indirect functions (IFUNC) count as not
+ * defined. */
+void mw_os_find_symbols(const char *names, size_t stride, size_t count, void **found,
+			bool behind_own);
+
+/* Finds the object that contains the address: its path (the program's is its argv[0]) and its
+ * lowest address, dli_fname and dli_fbase; the symbol, too, if the process has dladdr(3), which
+ * glibc before 2.34 keeps in libdl. */
+bool mw_os_find_object_of(const void *address, Dl_info *info);
+
+#endif
