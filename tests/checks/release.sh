@@ -88,9 +88,9 @@ fi
 # Programs that are demanding, the command end to end, and real programs.  An entry that needs what
 # only `make check` installs is not here.
 programs="corner_cases|deepbind|info|nothrow|own_api|exceptions|fork_kinds|atfork_handlers|spawn"
-entries="^(program/($programs)|misuse/guarded|unit/os/test_object"
+entries="^(program/($programs)|misuse/guarded"
 entries+="|tool/(check|command_lines|control|leaks|named|privileges|redis|status)|real/(perl|redis))$"
-least=21
+least=20
 
 # shellcheck disable=SC2016 # expanded by the shell within
 enter bash -c '
