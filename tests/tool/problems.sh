@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# problems.sh BUILD_DIR -- problems of servers: each is named by a function of the program, in one or
-# two commands that somebody would try who does not know what it is.
+# problems.sh BUILD_DIR -- problems of servers: each is named by a function of the program, in one
+# or two commands that somebody would try who does not know what it is.
 # shellcheck source=tests/tool/lib.bash
 source "$(dirname "$0")/lib.bash"
 
