@@ -89,8 +89,8 @@ fi
 # only `make check` installs is not here.
 programs="corner_cases|deepbind|info|nothrow|own_api|exceptions|fork_kinds|atfork_handlers|spawn"
 entries="^(program/($programs)|misuse/guarded"
-entries+="|tool/(check|command_lines|control|leaks|named|privileges|redis|status)|real/(perl|redis))$"
-least=20
+entries+="|tool/(check|command_lines|leaks|named|redis|status)|real/(perl|redis))$"
+least=18
 
 # shellcheck disable=SC2016 # expanded by the shell within
 enter bash -c '
