@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/process/start.h"
+#include "base/text.h"
 #include "config/options.h"
 #include "heap/thread/thread.h"
 #include "os/file/proc.h"
@@ -74,22 +75,22 @@ static int set_setting(const char *option, uint64_t value) {
 #undef MW_SETTING
 	};
 	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
-		if (strcmp(names[i], option) == 0)
+		if (mw_strcmp(names[i], option) == 0)
 			return error_of(mw_prof_set((mw_setting_t)i, value));
 	return ENOENT;
 }
 
 int mallow_set(const char *option, const char *value) {
 	ensure_started();
-	if (strcmp(option, "dump_name") == 0)
+	if (mw_strcmp(option, "dump_name") == 0)
 		return error_of(mw_prof_set_dump_name(value));
 	int64_t number;
 	mw_result_t result = mw_ctl_parse(option, value, &number);
 	if (result != MW_OK)
 		return error_of(result);
-	if (strcmp(option, "prof_active") == 0)
+	if (mw_strcmp(option, "prof_active") == 0)
 		return set_active(number != 0);
-	if (strcmp(option, "prof_sample") == 0) {
+	if (mw_strcmp(option, "prof_sample") == 0) {
 		result = mw_prof_set_mean_bytes((uint64_t)number);
 		mw_heap_take_rate();
 		return error_of(result);

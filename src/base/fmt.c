@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/text.h"
+
 typedef struct sink {
 	char *buffer;
 	size_t capacity;
@@ -155,7 +157,7 @@ size_t mw_fmt(char *buffer, size_t capacity, const char *format, ...) {
 }
 
 MW_RESIDENT size_t mw_fmt_copy(char *buffer, size_t capacity, const char *text) {
-	size_t length = strlen(text);
+	size_t length = mw_strlen(text);
 	if (capacity > 0) {
 		size_t kept = length < capacity ? length : capacity - 1;
 		memcpy(buffer, text, kept);

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/fmt.h"
+#include "base/text.h"
 #include "config/option_row.h"
 
 /* Largest edit distance between an unknown name and a suggested one. */
@@ -30,7 +31,7 @@ const char *mw_option_quote(mw_text_t text, char *buffer, size_t capacity) {
  * longer than the buffers is at the greatest distance. */
 static unsigned distance(mw_text_t a, const char *b) {
 	enum { LIMIT = 48 };
-	size_t b_length = strlen(b);
+	size_t b_length = mw_strlen(b);
 	if (a.length >= LIMIT || b_length >= LIMIT)
 		return LIMIT;
 	unsigned rows[3][LIMIT + 1];
@@ -141,7 +142,7 @@ const char *mw_option_allowed(const mw_option_t *option, char *buffer, size_t ca
 void mw_option_say_bad(mw_conf_source_t *source, const mw_option_t *option, mw_text_t value,
 		       const char *why, const char *jemalloc_says) {
 	char quote[MW_QUOTE_BYTES + 1], allowed[96], help[HELP_BYTES], words[WORDS_BYTES];
-	size_t name_length = strlen(option->name), length = 0;
+	size_t name_length = mw_strlen(option->name), length = 0;
 	mw_conf_pair_t pair = {{value.start - 1 - name_length, name_length}, value};
 	source->complaints++;
 	if (!source->what)
@@ -169,7 +170,7 @@ static const char *jemalloc_finds(mw_text_t text, bool last) {
 static mw_text_t name_in(mw_text_t text) {
 	mw_text_t name = without_prefix(text);
 	size_t length = 0;
-	while (length < name.length && !memchr(":= ", name.start[length], 3))
+	while (length < name.length && !mw_memchr(":= ", name.start[length], 3))
 		length++;
 	return (mw_text_t){name.start, length};
 }
@@ -184,7 +185,7 @@ void mw_option_say_malformed(mw_conf_source_t *source, mw_text_t text, bool last
 	const char *rest = source->what && !last ? "; the rest is not read" : "";
 	if (text.length == 0 && !source->what)
 		return;
-	if (text.length > 0 && !memchr(text.start, ':', text.length))
+	if (text.length > 0 && !mw_memchr(text.start, ':', text.length))
 		mw_fmt(help, sizeof help,
 		       "\"%s\" has no value; write name:value, as in \"prof:true\"%s", quote, rest);
 	else if (text.length > 0 && near)

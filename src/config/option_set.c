@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/fmt.h"
+#include "base/text.h"
 #include "config/option_row.h"
 #include "config/options.h"
 
@@ -45,7 +46,7 @@ static bool set_number(mw_options_t *options, mw_conf_source_t *source, const mw
 	uint64_t read;
 	bool is_log2 = option->kind == MW_KIND_LOG2;
 	if (!mw_option_read_number(value, option->kind == MW_KIND_SIZE, &read)) {
-		bool large = value.length && strspn(value.start, "0123456789") >= value.length;
+		bool large = value.length && mw_strspn(value.start, "0123456789") >= value.length;
 		mw_option_say_bad(source, option, value, large ? "out of range" : "not a number",
 				  "Invalid conf value");
 		return false;
@@ -119,10 +120,10 @@ static bool set_text(mw_options_t *options, mw_conf_source_t *source, const mw_o
 static bool add_letters(mw_options_t *options, const mw_option_t *option, mw_text_t value) {
 	static const char known[] = "Jgmdablxeh";
 	char *letters = (char *)options + option->offset;
-	size_t length = strlen(letters);
+	size_t length = mw_strlen(letters);
 	for (size_t i = 0; i < value.length; i++)
-		if (memchr(known, value.start[i], sizeof known - 1) &&
-		    !strchr(letters, value.start[i])) {
+		if (mw_memchr(known, value.start[i], sizeof known - 1) &&
+		    !mw_strchr(letters, value.start[i])) {
 			letters[length++] = value.start[i];
 			letters[length] = '\0';
 		}

@@ -2,6 +2,7 @@
  * option_value.c -- numbers, ratios and lists of ranges, read as jemalloc reads them. */
 #include <string.h>
 
+#include "base/text.h"
 #include "config/option_row.h"
 
 static bool is_digit(char c) {
@@ -17,7 +18,7 @@ static unsigned digit_of(char c) {
  * than 64 bits. */
 static const char *read_number(const char *cursor, const char *end, uint64_t *number) {
 	static const char blanks[] = " \t\n\v\f\r";
-	while (cursor < end && memchr(blanks, *cursor, sizeof blanks - 1))
+	while (cursor < end && mw_memchr(blanks, *cursor, sizeof blanks - 1))
 		cursor++;
 	bool negative = cursor < end && *cursor == '-';
 	cursor += negative || (cursor < end && *cursor == '+');
@@ -45,7 +46,7 @@ bool mw_option_read_number(mw_text_t value, bool suffixes, uint64_t *number) {
 		return false;
 	if (suffixes && cursor < end) {
 		static const char units[] = "kmgt";
-		const char *unit = memchr(units, *cursor | 0x20, sizeof units - 1);
+		const char *unit = mw_memchr(units, *cursor | 0x20, sizeof units - 1);
 		unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
 		if (!unit || *number >> (63 - shift) != 0)
 			return false;

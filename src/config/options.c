@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/compiler.h"
 #include "base/fmt.h"
+#include "base/text.h"
 #include "config/option_row.h"
 #include "state/settings.h"
 
@@ -36,7 +37,7 @@ const mw_option_t mw_option_table[] = {
 const size_t mw_option_count = sizeof mw_option_table / sizeof *mw_option_table;
 
 bool mw_text_is(mw_text_t text, const char *word) {
-	return strlen(word) == text.length && memcmp(text.start, word, text.length) == 0;
+	return mw_strlen(word) == text.length && memcmp(text.start, word, text.length) == 0;
 }
 
 static const mw_option_t *find(mw_text_t name) {
@@ -47,7 +48,7 @@ static const mw_option_t *find(mw_text_t name) {
 }
 
 mw_text_t mw_option_next_word(const char **cursor) {
-	const char *end = strchrnul(*cursor, '|');
+	const char *end = mw_strchrnul(*cursor, '|');
 	mw_text_t word = {*cursor, (size_t)(end - *cursor)};
 	*cursor = *end ? end + 1 : end;
 	return word;
@@ -69,8 +70,8 @@ static void note_dumps(mw_options_t *options, const mw_conf_source_t *source, mw
 /* Collects the name of an option without effect, once, for `mallow status`. */
 static void note_unused(mw_options_t *options, const mw_option_t *option) {
 	char *list = options->unused;
-	size_t length = strlen(list), name_length = strlen(option->name);
-	for (const char *at = list; (at = strstr(at, option->name)); at += name_length)
+	size_t length = mw_strlen(list), name_length = mw_strlen(option->name);
+	for (const char *at = list; (at = mw_strstr(at, option->name)); at += name_length)
 		if ((at == list || at[-1] == ',') &&
 		    (at[name_length] == ',' || at[name_length] == '\0'))
 			return;
@@ -125,14 +126,14 @@ static bool is_name(mw_text_t text) {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
 				      "0123456789";
 	size_t length = 0;
-	while (length < text.length && memchr(letters, text.start[length], sizeof letters - 1))
+	while (length < text.length && mw_memchr(letters, text.start[length], sizeof letters - 1))
 		length++;
 	return length > 0 && length == text.length;
 }
 
 /* Returns false if the text is not name:value. */
 static bool split_pair(const mw_conf_source_t *source, mw_text_t text, mw_conf_pair_t *pair) {
-	const char *colon = memchr(text.start, ':', text.length);
+	const char *colon = mw_memchr(text.start, ':', text.length);
 	if (!colon)
 		return false;
 	pair->name = (mw_text_t){text.start, (size_t)(colon - text.start)};
@@ -143,7 +144,7 @@ static bool split_pair(const mw_conf_source_t *source, mw_text_t text, mw_conf_p
 static void read_pairs(mw_options_t *options, mw_conf_source_t *source, const char *conf) {
 	mw_conf_pair_t pair;
 	for (const char *start = conf, *end; *start; start = end + (*end == ',')) {
-		end = strchrnul(start, ',');
+		end = mw_strchrnul(start, ',');
 		mw_text_t text = {start, (size_t)(end - start)};
 		if (text.length == 0 && !source->what)
 			continue;
@@ -179,9 +180,9 @@ MW_RESIDENT static bool wants_confirmation(const char *const *confs, size_t coun
 	static const char name[] = "confirm_conf:";
 	bool wanted = false;
 	for (size_t i = 0; i < count; i++)
-		for (const char *at = confs[i]; at && *at && (at = strstr(at, name)); at++)
+		for (const char *at = confs[i]; at && *at && (at = mw_strstr(at, name)); at++)
 			if (at == confs[i] || at[-1] == ',')
-				wanted = strncmp(at + sizeof name - 1, "true", 4) == 0;
+				wanted = mw_strncmp(at + sizeof name - 1, "true", 4) == 0;
 	return wanted;
 }
 
@@ -223,11 +224,11 @@ static void name_as_jemalloc(mw_options_t *options) {
  * longer texts have pages of their own, which then stay untouched. */
 static MW_RESIDENT MW_NOINLINE void store_text(char *field, const char *standard) {
 	if (*field || *standard)
-		memcpy(field, standard, strlen(standard) + 1);
+		memcpy(field, standard, mw_strlen(standard) + 1);
 }
 
 static MW_NOINLINE MW_COLD void say_prefix(const mw_options_t *options) {
-	if (!strstr(options->dump_name, "%P"))
+	if (!mw_strstr(options->dump_name, "%P"))
 		mw_warn("MALLOW_CONF: prof_prefix has no effect without jemalloc's options for "
 			"dumps in MALLOC_CONF; dump_name sets the names of dumps, and %%P in it is "
 			"the prefix");
@@ -319,8 +320,8 @@ static const char *shown_default(const mw_option_t *option, char word[MW_QUOTE_B
 }
 
 mw_result_t mw_ctl_parse(const char *name, const char *value, int64_t *number) {
-	const mw_option_t *option = find((mw_text_t){name, strlen(name)});
-	mw_text_t text = {value, strlen(value)};
+	const mw_option_t *option = find((mw_text_t){name, mw_strlen(name)});
+	mw_text_t text = {value, mw_strlen(value)};
 	if (!option || (option->kind != MW_KIND_FLAG && option->kind != MW_KIND_SIZE &&
 			option->kind != MW_KIND_NUMBER))
 		return MW_ERR_NOT_FOUND;

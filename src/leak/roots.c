@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "base/text.h"
 #include "heap/layout/page.h"
 #include "leak/block_index.h"
 #include "leak/flood.h"
@@ -255,10 +256,11 @@ static void read_stacks(const mw_os_mapping_t *mapping) {
 /* Shared memory, but no device and no state file, which names sampled blocks. */
 static bool is_wanted_shared(const mw_os_mapping_t *mapping) {
 	const char *path = mapping->path;
-	bool is_device = strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0 &&
-			 strncmp(path, "/dev/zero", 9) != 0;
+	bool is_device = mw_strncmp(path, "/dev/", 5) == 0 &&
+			 mw_strncmp(path, "/dev/shm/", 9) != 0 &&
+			 mw_strncmp(path, "/dev/zero", 9) != 0;
 	return state.roots->scope.reads_shared && mapping->writable && !is_device &&
-	       !strstr(path, "/mallow-") && !strstr(path, ":mallow-");
+	       !mw_strstr(path, "/mallow-") && !mw_strstr(path, ":mallow-");
 }
 
 /* Without data: what the loader holds counts all the same, as in LeakSanitizer, and what the first
@@ -337,8 +339,8 @@ static bool visit_mapping(void *context, const mw_os_mapping_t *mapping) {
 	}
 	if (!mapping->readable || (mapping->shared && !is_wanted_shared(mapping)) ||
 	    (!mapping->writable && is_file && !is_sealed_data(mapping)) ||
-	    strcmp(mapping->path, "[vvar]") == 0 || strcmp(mapping->path, "[vdso]") == 0 ||
-	    strcmp(mapping->path, "[vsyscall]") == 0)
+	    mw_strcmp(mapping->path, "[vvar]") == 0 || mw_strcmp(mapping->path, "[vdso]") == 0 ||
+	    mw_strcmp(mapping->path, "[vsyscall]") == 0)
 		return true;
 	if (mapping->shared) {
 		if (!state.reads_data)
@@ -349,7 +351,7 @@ static bool visit_mapping(void *context, const mw_os_mapping_t *mapping) {
 				       read_present);
 		return true;
 	}
-	read_private(mapping, strcmp(mapping->path, "[stack]") == 0, has_guard);
+	read_private(mapping, mw_strcmp(mapping->path, "[stack]") == 0, has_guard);
 	return true;
 }
 

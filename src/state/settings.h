@@ -5,7 +5,8 @@
 #define MW_STATE_SETTINGS_H
 
 #include <stddef.h>
-#include <string.h>
+
+#include "base/text.h"
 
 typedef enum mw_setting {
 #define MW_SETTING(name, kind, standard, min, max, unit, help) MW_SETTING_##name,
@@ -23,8 +24,8 @@ typedef enum mw_setting {
 #define MW_DUMP_NAME_ALLOWED "%p, %i, %h, %e, %n, %t, %r, %u, %P, %%"
 /* Returns the first '%' of the pattern that no valid letter follows; NULL: there is none. */
 static inline const char *mw_dump_name_odd(const char *pattern) {
-	for (; (pattern = strchr(pattern, '%')) != NULL; pattern += 2)
-		if (pattern[1] == '\0' || !strchr(MW_DUMP_NAME_LETTERS, pattern[1]))
+	for (; (pattern = mw_strchr(pattern, '%')) != NULL; pattern += 2)
+		if (pattern[1] == '\0' || !mw_strchr(MW_DUMP_NAME_LETTERS, pattern[1]))
 			break;
 	return pattern;
 }

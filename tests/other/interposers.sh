@@ -16,10 +16,11 @@ mapfile -t functions < <({
     nm -D --undefined-only "$library" | awk '$1 == "U" || $1 == "w" { print $2 }' |
         sed 's/@.*//'
     printf '%s\n' mmap munmap mremap madvise mprotect open openat read write close prctl \
-        readlink secure_getenv fork fstat ftruncate getpid getrlimit sched_yield strcmp syscall \
-        uname munlock dladdr dlclose dlopen pthread_attr_setstacksize pthread_create \
-        pthread_key_create pthread_setspecific pthread_sigmask
-} | sort -u | grep -Exv "$left_out|environ|__environ|__libc_.*|_dl_find_object|_IO_list_.*")
+        readlink secure_getenv fork fstat ftruncate getpid getrlimit sched_yield syscall uname \
+        munlock dladdr dlclose dlopen pthread_attr_setstacksize pthread_create \
+        pthread_key_create pthread_setspecific pthread_sigmask memchr memmove strchr strchrnul \
+        strcmp strcspn strlen strncmp strnlen strrchr strspn strstr
+} | sort -u | grep -Exv "$left_out|environ|__environ|__progname.*|__libc_.*|_dl_find_object|_IO_list_.*")
 [ "${#functions[@]}" -ge 50 ] || { echo "FAILED: only ${#functions[@]} functions"; exit 1; }
 
 cc -O1 -fno-builtin -pthread "$source/tests/other/interposed.c" -o "$work/program"
@@ -42,6 +43,8 @@ for function in "${functions[@]}"; do
     for kind in 1 2; do
         try "$function" "$kind" ""
     done
+    # A state file from the start, and each block a sample.
+    try "$function" 2 prof_state_min:0,prof_sample:1,prof_mappings:true
 done
 # Each block a sample: a sample calls none of these.
 for function in memcpy memset memmove memcmp; do

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/fmt.h"
+#include "base/text.h"
 #include "os/file/file.h"
 
 /* Longest line and path that are read; those of container runtimes are far shorter. */
@@ -40,7 +41,7 @@ static void visit_lines(const char *root, const char *name,
 			break;
 		held += (size_t)got;
 		char *line = text, *end;
-		while ((end = memchr(line, '\n', held - (size_t)(line - text))) != NULL) {
+		while ((end = mw_memchr(line, '\n', held - (size_t)(line - text))) != NULL) {
 			*end = '\0';
 			if (!skipping)
 				visit(search, line);
@@ -48,7 +49,7 @@ static void visit_lines(const char *root, const char *name,
 			line = end + 1;
 		}
 		held -= (size_t)(line - text);
-		memmove(text, line, held);
+		mw_memmove(text, line, held);
 		if (held == sizeof text) {
 			skipping = true;
 			held = 0;
@@ -59,9 +60,9 @@ static void visit_lines(const char *root, const char *name,
 
 /* Returns whether `word` is one of the comma-separated words of `list`. */
 static bool has_word(const char *list, size_t length, const char *word) {
-	size_t word_length = strlen(word);
+	size_t word_length = mw_strlen(word);
 	for (const char *end = list + length; list < end;) {
-		const char *comma = memchr(list, ',', (size_t)(end - list));
+		const char *comma = mw_memchr(list, ',', (size_t)(end - list));
 		size_t here = comma ? (size_t)(comma - list) : (size_t)(end - list);
 		if (here == word_length && memcmp(list, word, here) == 0)
 			return true;
@@ -72,19 +73,19 @@ static bool has_word(const char *list, size_t length, const char *word) {
 
 /* Reads a line such as "0::/path" or "4:memory,hugetlb:/path". */
 static void find_group(search_t *search, char *line) {
-	char *controllers = strchr(line, ':');
-	char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+	char *controllers = mw_strchr(line, ':');
+	char *path = controllers ? mw_strchr(controllers + 1, ':') : NULL;
 	if (!path)
 		return;
 	controllers++;
 	size_t length = (size_t)(path++ - controllers);
 	bool ours = search->unified ? length == 0 : has_word(controllers, length, "memory");
-	if (ours && strlen(path) < sizeof search->group)
-		memcpy(search->group, path, strlen(path) + 1);
+	if (ours && mw_strlen(path) < sizeof search->group)
+		memcpy(search->group, path, mw_strlen(path) + 1);
 }
 
 static char *next_field(char **cursor) {
-	char *field = *cursor, *end = strchrnul(field, ' ');
+	char *field = *cursor, *end = mw_strchrnul(field, ' ');
 	*cursor = *end ? end + 1 : end;
 	*end = '\0';
 	return field;
@@ -95,7 +96,7 @@ static char *next_field(char **cursor) {
 static void decode(char *text) {
 	char *to = text;
 	for (; *text; text++) {
-		if (text[0] == '\\' && strlen(text) >= 4) {
+		if (text[0] == '\\' && mw_strlen(text) >= 4) {
 			*to++ = (char)((text[1] - '0') * 64 + (text[2] - '0') * 8 + text[3] - '0');
 			text += 3;
 		} else {
@@ -121,9 +122,9 @@ static void read_limit(search_t *search, const char *folder, const char *name) {
 /* Returns the group's path below its mount point; "": the mount shows the group itself, or a group
  * outside of the namespace. */
 static const char *below_mount(const char *group, const char *mounted) {
-	size_t length = strcmp(mounted, "/") == 0 ? 0 : strlen(mounted);
-	if (strncmp(group, mounted, length) != 0 || group[length] != '/' ||
-	    strstr(group + length, "/..") || group[length + 1] == '\0')
+	size_t length = mw_strcmp(mounted, "/") == 0 ? 0 : mw_strlen(mounted);
+	if (mw_strncmp(group, mounted, length) != 0 || group[length] != '/' ||
+	    mw_strstr(group + length, "/..") || group[length + 1] == '\0')
 		return "";
 	return group + length;
 }
@@ -131,16 +132,16 @@ static const char *below_mount(const char *group, const char *mounted) {
 /* Reads a line such as "36 35 98:0 /group/shown /mount/point options tags - type source
  * super,options". */
 static void look_at_mount(search_t *search, char *line) {
-	char *tail = strstr(line, " - ");
+	char *tail = mw_strstr(line, " - ");
 	if (!tail)
 		return;
 	*tail = '\0';
 	tail += 3;
 	char *type = next_field(&tail);
 	next_field(&tail);
-	bool ours = search->unified
-			    ? strcmp(type, "cgroup2") == 0
-			    : strcmp(type, "cgroup") == 0 && has_word(tail, strlen(tail), "memory");
+	bool ours = search->unified ? mw_strcmp(type, "cgroup2") == 0
+				    : mw_strcmp(type, "cgroup") == 0 &&
+					      has_word(tail, mw_strlen(tail), "memory");
 	if (!ours)
 		return;
 	for (int i = 0; i < 3; i++)
@@ -154,14 +155,14 @@ static void look_at_mount(search_t *search, char *line) {
 		return;
 	/* Reads the limits of the group and of each group around it: a limit holds for all groups
 	 * within. */
-	for (size_t top = strlen(point);;) {
+	for (size_t top = mw_strlen(point);;) {
 		if (search->unified) {
 			read_limit(search, folder, "memory.max");
 			read_limit(search, folder, "memory.high");
 		} else {
 			read_limit(search, folder, "memory.limit_in_bytes");
 		}
-		char *slash = strrchr(folder, '/');
+		char *slash = mw_strrchr(folder, '/');
 		if (!slash || (size_t)(slash - folder) < top)
 			return;
 		*slash = '\0';

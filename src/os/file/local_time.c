@@ -8,6 +8,7 @@
 
 #include "base/compiler.h"
 #include "base/fmt.h"
+#include "base/text.h"
 #include "os/file/file.h"
 
 #define ZONE_BYTES 128
@@ -22,7 +23,7 @@ static long zone_fixed_seconds; /* offset of a zone that is given as a rule */
 static bool parse_rule(const char *rule, long *offset_seconds) {
 	const char *c = rule;
 	if (*c == '<')
-		c = strchrnul(c, '>') + (strchr(c, '>') != NULL);
+		c = mw_strchrnul(c, '>') + (mw_strchr(c, '>') != NULL);
 	else
 		while ((*c | 0x20) >= 'a' && (*c | 0x20) <= 'z')
 			c++;
@@ -47,9 +48,9 @@ MW_RESIDENT void mw_os_set_zone(const char *tz) {
 		return;
 	tz += *tz == ':';
 	zone_path[0] = '\0';
-	if (tz[0] == '/' && strlen(tz) < ZONE_BYTES)
+	if (tz[0] == '/' && mw_strlen(tz) < ZONE_BYTES)
 		mw_fmt(zone_path, sizeof zone_path, "%s", tz);
-	else if (tz[0] && !strstr(tz, "..") && strlen(tz) < ZONE_BYTES)
+	else if (tz[0] && !mw_strstr(tz, "..") && mw_strlen(tz) < ZONE_BYTES)
 		mw_fmt(zone_path, sizeof zone_path, "/usr/share/zoneinfo/%s", tz);
 	if (!parse_rule(tz, &zone_fixed_seconds))
 		zone_fixed_seconds = 0;

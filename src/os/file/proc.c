@@ -20,6 +20,7 @@
 #include "base/compiler.h"
 #include "base/fmt.h"
 #include "base/put.h"
+#include "base/text.h"
 #include "os/file/file.h"
 #include "os/memory/map.h"
 #include "os/memory/numa.h"
@@ -89,10 +90,10 @@ uint32_t mw_os_effective_user(void) {
 
 /* Returns the text behind `name` at the beginning of a line; NULL: there is no such line. */
 static const char *find_field(const char *text, const char *name) {
-	size_t length = strlen(name);
-	for (const char *line = text; line; line = strchr(line, '\n')) {
+	size_t length = mw_strlen(name);
+	for (const char *line = text; line; line = mw_strchr(line, '\n')) {
 		line += *line == '\n';
-		if (strncmp(line, name, length) == 0)
+		if (mw_strncmp(line, name, length) == 0)
 			return line + length;
 	}
 	return NULL;
@@ -102,9 +103,9 @@ static const char *find_field(const char *text, const char *name) {
 static bool are_equal(const char *numbers) {
 	if (!numbers || *numbers != '\t')
 		return false;
-	size_t length = strcspn(numbers + 1, "\t\n") + 1;
+	size_t length = mw_strcspn(numbers + 1, "\t\n") + 1;
 	for (int i = 1; i < 4; i++)
-		if (strncmp(numbers, numbers + (size_t)i * length, length) != 0)
+		if (mw_strncmp(numbers, numbers + (size_t)i * length, length) != 0)
 			return false;
 	return numbers[4 * length] == '\n';
 }
@@ -113,7 +114,7 @@ static bool are_equal(const char *numbers) {
 static bool is_zero(const char *number) {
 	if (!number || *number++ != '\t')
 		return false;
-	return number[strspn(number, "0")] == '\n';
+	return number[mw_strspn(number, "0")] == '\n';
 }
 
 /* Bytes read at a time, and bytes that are kept for the next read: more than the longest line that
@@ -160,7 +161,7 @@ static uint64_t parse_decimal(const char **cursor) {
 
 /* Parses a number such as "\t    1632 kB". */
 static uint64_t parse_kilobytes(const char *cursor) {
-	cursor += strspn(cursor, " \t");
+	cursor += mw_strspn(cursor, " \t");
 	return parse_decimal(&cursor) * 1024;
 }
 
@@ -180,7 +181,7 @@ uint64_t mw_os_start_ticks(void) {
 		return 0;
 	/* Field 2 is the name in parentheses and may contain any character, so the last ')' is
 	 * searched. */
-	const char *cursor = strrchr(text, ')');
+	const char *cursor = mw_strrchr(text, ')');
 	if (!cursor)
 		return 0;
 	cursor = mw_os_skip_fields(cursor, 22 - 2);
@@ -212,7 +213,7 @@ MW_COLD uint64_t mw_os_resident_most_bytes(void) {
 		piece[bytes > 0 ? bytes : 0] = '\0';
 		found = find_field(piece, "VmHWM:");
 		/* A line at the end of the piece may be cut: the next piece has all of it. */
-		if (found && bytes == STATUS_BYTES && !strchr(found, '\n'))
+		if (found && bytes == STATUS_BYTES && !mw_strchr(found, '\n'))
 			found = NULL;
 	}
 	mw_os_close(file);
@@ -226,7 +227,7 @@ size_t mw_os_executable(char *path, size_t capacity) {
 uint64_t mw_os_pid_namespace(void) {
 	char text[64]; /* pid:[4026531836] */
 	mw_os_read_link("/proc/self/ns/pid", text, sizeof text);
-	const char *digits = strchr(text, '[');
+	const char *digits = mw_strchr(text, '[');
 	if (!digits)
 		return 0;
 	digits++;

@@ -6,6 +6,7 @@
 
 #include "base/compiler.h"
 #include "base/fmt.h"
+#include "base/text.h"
 #include "os/file/file.h"
 #include "os/file/proc.h"
 
@@ -34,7 +35,7 @@ static void parse_mapping(const char *line, mw_os_mapping_t *mapping) {
 	cursor += *cursor == '-';
 	mapping->limit = parse_hex(&cursor);
 	cursor += *cursor == ' ';
-	bool has_letters = strnlen(cursor, 4) == 4;
+	bool has_letters = mw_strnlen(cursor, 4) == 4;
 	mapping->readable = has_letters && cursor[0] == 'r';
 	mapping->writable = has_letters && cursor[1] == 'w';
 	mapping->executable = has_letters && cursor[2] == 'x';
@@ -62,10 +63,10 @@ static bool read_smaps_line(reader_t *reader, const char *line) {
 		parse_mapping(line, &reader->mapping);
 		return true;
 	}
-	if (strncmp(line, "VmFlags:", 8) != 0)
+	if (mw_strncmp(line, "VmFlags:", 8) != 0)
 		return true;
-	reader->mapping.is_not_copied = strstr(line, " dc") != NULL;
-	reader->mapping.is_wiped = strstr(line, " wf") != NULL;
+	reader->mapping.is_not_copied = mw_strstr(line, " dc") != NULL;
+	reader->mapping.is_wiped = mw_strstr(line, " wf") != NULL;
 	return reader->visit(reader->context, &reader->mapping);
 }
 
@@ -84,7 +85,7 @@ static void read_lines(const char *path, bool (*read)(reader_t *reader, const ch
 		held += (size_t)got;
 		text[held] = '\0';
 		char *line = text, *end;
-		while (going && (end = memchr(line, '\n', held - (size_t)(line - text)))) {
+		while (going && (end = mw_memchr(line, '\n', held - (size_t)(line - text)))) {
 			*end = '\0';
 			if (!skipping)
 				going = read(reader, line);
@@ -92,7 +93,7 @@ static void read_lines(const char *path, bool (*read)(reader_t *reader, const ch
 			line = end + 1;
 		}
 		held -= (size_t)(line - text);
-		memmove(text, line, held);
+		mw_memmove(text, line, held);
 		if (held < sizeof text - 1 || !going)
 			continue;
 		/* The path is longer than the buffer: the rest is dropped. */

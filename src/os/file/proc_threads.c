@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fmt.h"
+#include "base/text.h"
 #include "os/file/file.h"
 #include "os/file/proc.h"
 #include "os/platform/system_call.h"
@@ -22,11 +23,11 @@ MW_COLD uint32_t mw_os_thread_of_name(const char *name) {
 
 /* Returns the signals that a line of /proc/PID/status has; UINT64_MAX: there is no such line. */
 static uint64_t signals_of(const char *text, const char *key) {
-	const char *digit = strstr(text, key);
+	const char *digit = mw_strstr(text, key);
 	if (!digit)
 		return UINT64_MAX;
 	uint64_t signals = 0;
-	for (digit += strlen(key); *digit > ' '; digit++)
+	for (digit += mw_strlen(key); *digit > ' '; digit++)
 		signals =
 			signals << 4 | (uint64_t)(*digit <= '9' ? *digit - '0' : *digit - 'a' + 10);
 	return signals;
@@ -75,7 +76,7 @@ static bool read_of_thread(int directory, uint32_t thread_id, const char *name, 
 MW_COLD bool mw_os_thread_filters_calls(int directory, uint32_t thread_id) {
 	char text[4096];
 	return !read_of_thread(directory, thread_id, "status", text, sizeof text) ||
-	       strstr(text, "\nSeccomp:\t0\n") == NULL;
+	       mw_strstr(text, "\nSeccomp:\t0\n") == NULL;
 }
 
 #if defined(__aarch64__)
@@ -93,7 +94,7 @@ MW_COLD char mw_os_thread_state(int directory, uint32_t thread_id) {
 	if (!read_of_thread(directory, thread_id, "stat", text, sizeof text))
 		return 0;
 	/* The program may choose the name, which is in parentheses. */
-	const char *end = strrchr(text, ')');
+	const char *end = mw_strrchr(text, ')');
 	return end && end[1] == ' ' ? end[2] : 0;
 }
 

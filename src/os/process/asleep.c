@@ -16,6 +16,7 @@
 
 #include "base/compiler.h"
 #include "base/fmt.h"
+#include "base/text.h"
 #include "os/file/file.h"
 #include "os/file/proc.h"
 #include "os/platform/interrupted_call.h"
@@ -90,10 +91,10 @@ static uint64_t limit_ns(const char *text) {
 /* Reads the number of a line "KEY : NUMBER" of /proc/PID/task/TID/sched; *cursor is behind it then.
  * False: no such line. */
 static bool find_number(const char *text, const char *key, uint64_t *number, const char **cursor) {
-	const char *line = strstr(text, key);
+	const char *line = mw_strstr(text, key);
 	if (!line)
 		return false;
-	*cursor = line + strlen(key);
+	*cursor = line + mw_strlen(key);
 	while (**cursor == ' ' || **cursor == ':')
 		++*cursor;
 	*number = number_at(cursor, 10);
@@ -140,7 +141,7 @@ MW_COLD mw_os_asleep_t mw_os_asleep_read(int directory, uint32_t thread_id) {
 	if (before == 0 || !read_of_thread(directory, thread_id, "stat", text, sizeof text))
 		return unknown;
 	/* The program may choose the name, which is in parentheses. */
-	const char *fields = strrchr(text, ')');
+	const char *fields = mw_strrchr(text, ')');
 	if (!fields)
 		return unknown;
 	fields = mw_os_skip_fields(fields, PROCESSOR_FIELD - 2);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
+#include "base/text.h"
 #include "os/platform/system_call.h"
 
 #if defined(__x86_64__)
@@ -73,13 +74,6 @@ static int ask_kernel(clockid_t id, struct timespec *now) {
 	return (int)mw_system_call(SYS_clock_gettime, id, now);
 }
 
-/* A preloaded library may replace strcmp(3) (os/platform/system_call.h). */
-static bool is_same(const char *name, const char *other) {
-	while (*name && *name == *other)
-		name++, other++;
-	return *name == *other;
-}
-
 static clock_function_t *find_clock_function(void) {
 	uintptr_t start = vdso ? vdso : getauxval(AT_SYSINFO_EHDR), bias = 0;
 	uint64_t count = 0;
@@ -87,7 +81,7 @@ static clock_function_t *find_clock_function(void) {
 	const ElfW(Sym) *symbols = start ? vdso_symbols(start, &count, &bias, &names) : NULL;
 	for (uint64_t i = 0; symbols && i < count; i++)
 		if (symbols[i].st_shndx != SHN_UNDEF &&
-		    is_same(names + symbols[i].st_name, VDSO_NAME))
+		    mw_strcmp(names + symbols[i].st_name, VDSO_NAME) == 0)
 			return (clock_function_t *)(bias + symbols[i].st_value);
 	return ask_kernel;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "base/text.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/limit.h"
 #include "os/lock/lock.h"
@@ -232,9 +233,9 @@ static void follow_leases(mw_state_control_t *words, uint32_t sequence) {
 static void follow_settings(mw_state_control_t *words, uint32_t sequence) {
 	char name[MW_STATE_DUMP_NAME_BYTES];
 	memcpy(name, words->want_dump_name, sizeof name);
-	if (!memchr(name, '\0', sizeof name))
+	if (!mw_memchr(name, '\0', sizeof name))
 		mw_requests_reject(sequence, MW_REJECT_VALUE, sizeof name);
-	else if (strcmp(name, mw_triggers_name()) != 0)
+	else if (mw_strcmp(name, mw_triggers_name()) != 0)
 		mw_triggers_set_name(name);
 	for (size_t i = 0; i < MW_SETTING_COUNT; i++) {
 		uint64_t value =

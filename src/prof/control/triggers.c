@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/fmt.h"
+#include "base/text.h"
 #include "heap/memory/limit.h"
 #include "heap/sample/hooks.h"
 #include "os/file/cgroup.h"
@@ -423,7 +424,7 @@ MW_RESIDENT bool mw_triggers_set(mw_setting_t setting, uint64_t value) {
 }
 
 MW_RESIDENT bool mw_triggers_set_name(const char *dump_name) {
-	if (strnlen(dump_name, sizeof triggers.name) == sizeof triggers.name)
+	if (mw_strnlen(dump_name, sizeof triggers.name) == sizeof triggers.name)
 		return false;
 	mw_fmt_copy(triggers.name, sizeof triggers.name, dump_name);
 	mw_dump_set_name(dump_name);

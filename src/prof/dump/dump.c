@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "base/compiler.h"
 #include "base/fmt.h"
+#include "base/text.h"
 #include "os/file/file.h"
 #include "os/file/proc.h"
 #include "os/memory/map.h"
@@ -98,7 +99,7 @@ static void forget(unsigned index, bool remove) {
 	if (remove)
 		mw_os_remove(MW_OS_NO_DIRECTORY, kept[index].path);
 	dump.kept_count--;
-	memmove(&kept[index], &kept[index + 1], (dump.kept_count - index) * sizeof kept[0]);
+	mw_memmove(&kept[index], &kept[index + 1], (dump.kept_count - index) * sizeof kept[0]);
 }
 
 static unsigned largest(void) {
@@ -113,7 +114,7 @@ static unsigned largest(void) {
  * use. */
 static void remember(const char *path, int64_t live_bytes) {
 	unsigned keep = atomic_load_explicit(&dump.keep, memory_order_relaxed);
-	if (keep == 0 || path[0] != '/' || strlen(path) >= sizeof kept[0].path)
+	if (keep == 0 || path[0] != '/' || mw_strlen(path) >= sizeof kept[0].path)
 		return;
 	if (dump.kept_count == KEPT_MAX)
 		forget(0, false);
@@ -131,13 +132,13 @@ static void remember(const char *path, int64_t live_bytes) {
 /* ---- one file ---- */
 
 static bool ends_in(const char *path, size_t length, const char *suffix) {
-	size_t suffix_length = strlen(suffix);
+	size_t suffix_length = mw_strlen(suffix);
 	return length > suffix_length &&
 	       memcmp(path + length - suffix_length, suffix, suffix_length) == 0;
 }
 
 static mw_dump_format_t choose_format(const char *path, bool *gzip) {
-	size_t length = strlen(path);
+	size_t length = mw_strlen(path);
 	*gzip = ends_in(path, length, ".gz");
 	length -= *gzip ? 3 : 0;
 	return ends_in(path, length, ".heap") || ends_in(path, length, ".txt") ? MW_DUMP_HEAP_V2
@@ -168,7 +169,7 @@ static mw_result_t give_name(work_t *work) {
 /* Makes the name that the file has until it is complete: longer than the final name, unless the
  * kernel refuses the length. */
 static void name_part(work_t *work) {
-	const char *slash = strrchr(work->path, '/');
+	const char *slash = mw_strrchr(work->path, '/');
 	size_t folder = slash ? (size_t)(slash + 1 - work->path) : 0;
 	unsigned pid = mw_os_process_id();
 	size_t length = mw_fmt(work->part, sizeof work->part, "%s.%u.part", work->path, pid);
@@ -203,12 +204,12 @@ static void make_absolute(work_t *work, size_t length) {
 	char *folder = work->part; /* the buffer is unused at this time */
 	if (!mw_os_working_directory(folder, PATH_MAX))
 		return;
-	size_t folder_length = strlen(folder);
+	size_t folder_length = mw_strlen(folder);
 	if (folder_length > 1)
 		folder[folder_length++] = '/';
 	if (folder_length + length >= sizeof work->path)
 		return;
-	memmove(work->path + folder_length, work->path, length + 1);
+	mw_memmove(work->path + folder_length, work->path, length + 1);
 	memcpy(work->path, folder, folder_length);
 }
 
@@ -225,10 +226,10 @@ static bool make_path(work_t *work, const mw_dump_moment_t *moment, const char *
 
 /* Copies the path, or its end if it is too long. */
 static void show_path(char *buffer, size_t capacity, const char *path) {
-	size_t length = strlen(path);
+	size_t length = mw_strlen(path);
 	const char *cut = length < capacity ? "" : MW_STATE_PATH_CUT;
 	mw_fmt(buffer, capacity, "%s%s", cut,
-	       *cut ? path + length - (capacity - 1 - strlen(cut)) : path);
+	       *cut ? path + length - (capacity - 1 - mw_strlen(cut)) : path);
 }
 
 static void show(const work_t *work) {

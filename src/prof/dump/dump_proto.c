@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fmt.h"
+#include "base/text.h"
 #include "os/memory/map.h"
 #include "os/time/clock.h"
 #include "prof/dump/dump_view.h"
@@ -260,7 +261,7 @@ static void write_mapping(writer_t *w, uint64_t number) {
 static void write_mappings(writer_t *w, uint64_t count) {
 	uint64_t program = count;
 	for (uint64_t i = 0; i < count && program == count; i++)
-		if (strcmp(mw_dump_module(i)->path, mw_store_header()->exe) == 0)
+		if (mw_strcmp(mw_dump_module(i)->path, mw_store_header()->exe) == 0)
 			program = i;
 	if (program < count)
 		write_mapping(w, program);
@@ -275,8 +276,8 @@ static void write_module_texts(writer_t *w, uint64_t count) {
 		char build_id[2 * sizeof module->build_id + 1] = "";
 		for (size_t k = 0; k < module->build_id_bytes; k++)
 			mw_fmt(build_id + 2 * k, 3, "%02x", module->build_id[k]);
-		send_text(w, module->path, strnlen(module->path, sizeof module->path));
-		send_text(w, build_id, strlen(build_id));
+		send_text(w, module->path, mw_strnlen(module->path, sizeof module->path));
+		send_text(w, build_id, mw_strlen(build_id));
 	}
 }
 
@@ -328,7 +329,7 @@ static void write_times(writer_t *w) {
 
 static unsigned unit_text(const char *const texts[], const char *unit) {
 	unsigned text = TEXT_UNITS;
-	while (strcmp(texts[text], unit) != 0)
+	while (mw_strcmp(texts[text], unit) != 0)
 		text++;
 	return text;
 }
@@ -352,9 +353,9 @@ static void write_all(writer_t *w) {
 	uint64_t modules = mw_dump_module_count();
 	write_mappings(w, modules);
 	for (unsigned i = 0; i < TEXT_TYPES; i++)
-		send_text(w, texts[i], strlen(texts[i]));
+		send_text(w, texts[i], mw_strlen(texts[i]));
 	for (unsigned i = 0; i < ALL_TYPES; i++)
-		send_text(w, type_text(i)[0], strlen(type_text(i)[0]));
+		send_text(w, type_text(i)[0], mw_strlen(type_text(i)[0]));
 	write_comments(w);
 	write_module_texts(w, modules);
 	write_times(w);

@@ -8,6 +8,7 @@
 
 #include "base/bits.h"
 #include "base/compiler.h"
+#include "base/text.h"
 #include "os/unwind/object.h"
 
 /* Objects have about ten segments. A header with more than this is not one. */
@@ -176,7 +177,7 @@ uint64_t mw_module_stamp(uintptr_t map_start, uintptr_t map_limit,
 		return mix_bytes(1, id, id_bytes);
 	uint64_t hash = mix_functions(2, &object);
 	if (link_map) {
-		hash = mix_bytes(hash, link_map->l_name, strlen(link_map->l_name));
+		hash = mix_bytes(hash, link_map->l_name, mw_strlen(link_map->l_name));
 		hash = mix_symbols(hash, &object, link_map->l_ld);
 	}
 	return hash;

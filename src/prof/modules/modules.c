@@ -12,6 +12,7 @@
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "base/fmt.h"
+#include "base/text.h"
 #include "os/file/proc.h"
 #include "os/file/proc_maps.h"
 #include "os/lock/lock.h"
@@ -114,7 +115,7 @@ static bool visit_mapping(void *context, const mw_os_mapping_t *mapping) {
 	maps_search_t *search = context;
 	object_t *object = search->object;
 	/* The object's first mapping begins at the start of its file. */
-	if (mapping->file_offset == 0 || strcmp(mapping->path, search->path) != 0) {
+	if (mapping->file_offset == 0 || mw_strcmp(mapping->path, search->path) != 0) {
 		object->start = mapping->start;
 		mw_fmt(search->path, sizeof search->path, "%s", mapping->path);
 	}

@@ -9,6 +9,7 @@
 
 #include "base/bits.h"
 #include "base/compiler.h"
+#include "base/text.h"
 #include "os/file/file.h"
 #include "os/time/clock.h"
 #include "state/layout.h"
@@ -65,7 +66,7 @@ static bool is_name(const char *name) {
 	const char *end = parse_number(name, &number);
 	for (int more = 0; more < 2 && end; more++)
 		end = *end == '.' ? parse_number(end + 1, &number) : NULL;
-	return end && *end == '\0' && strlen(name) < NAME_BYTES;
+	return end && *end == '\0' && mw_strlen(name) < NAME_BYTES;
 }
 
 bool mw_cleanup_is_held(int directory, const char *name) {
@@ -116,7 +117,7 @@ static void consider(int directory, const char *name) {
 	dead_file_t *entry = &dead_files[dead_count];
 	*entry = (dead_file_t){.updated_ns = 0};
 	if (is_left_behind(file, entry)) {
-		memcpy(entry->name, name, strlen(name) + 1);
+		memcpy(entry->name, name, mw_strlen(name) + 1);
 		dead_count++;
 	}
 	mw_os_close(file);
@@ -135,7 +136,7 @@ static void collect(int directory, const char *own_name) {
 		while (seen < NAMES_MAX && dead_count < DEAD_MAX &&
 		       (name = mw_os_next_name(names, (size_t)bytes, &position))) {
 			seen++;
-			if (strcmp(name, own_name) != 0)
+			if (mw_strcmp(name, own_name) != 0)
 				consider(directory, name);
 		}
 	}

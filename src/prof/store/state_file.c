@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/fmt.h"
+#include "base/text.h"
 #include "os/file/file.h"
 #include "os/file/proc.h"
 #include "os/memory/map.h"
@@ -61,7 +62,7 @@ static const char *shared_memory_root(void) {
 void mw_state_file_configure(const char *session, const char *unused_options) {
 	/* Read at start-up: later other threads may change the environment. */
 	const char *root = mw_environment("XDG_RUNTIME_DIR");
-	if (root && root[0] == '/' && strlen(root) < ROOT_BYTES)
+	if (root && root[0] == '/' && mw_strlen(root) < ROOT_BYTES)
 		mw_fmt_copy(state.runtime_root, sizeof state.runtime_root, root);
 	mw_fmt_copy(state.session, sizeof state.session, session ? session : "");
 	mw_fmt_copy(state.unused_options, sizeof state.unused_options,
@@ -78,8 +79,8 @@ static bool is_plain(char c) {
  * A server that writes its state over its arguments ("nginx: master process /usr/sbin/nginx -c
  * /etc/nginx.conf"), or a login shell, gets the executable's name. */
 static void name_program(mw_state_header_t *header) {
-	const char *slash = strrchr(header->args, '/');
-	if (slash && strcspn(header->args, " :") < (size_t)(slash - header->args))
+	const char *slash = mw_strrchr(header->args, '/');
+	if (slash && mw_strcspn(header->args, " :") < (size_t)(slash - header->args))
 		return;
 	const char *name = slash ? slash + 1 : header->args;
 	const char *end = name;
@@ -101,7 +102,7 @@ static void describe_process(mw_state_header_t *header) {
 	memcpy(header->session, state.session, sizeof header->session);
 	memcpy(header->unused_options, state.unused_options, sizeof header->unused_options);
 	mw_os_executable(header->exe, sizeof header->exe);
-	const char *slash = strrchr(header->exe, '/');
+	const char *slash = mw_strrchr(header->exe, '/');
 	mw_fmt_copy(header->program, sizeof header->program, slash ? slash + 1 : header->exe);
 	memset(header->args, 0, sizeof header->args);
 	mw_os_arguments(header->args, sizeof header->args);
@@ -246,7 +247,7 @@ bool mw_state_file_is_roots(void) {
 static void make_room(void) {
 	char directory_path[PATH_BYTES];
 	mw_fmt_copy(directory_path, sizeof directory_path, state.path);
-	char *slash = strrchr(directory_path, '/');
+	char *slash = mw_strrchr(directory_path, '/');
 	if (!slash)
 		return;
 	*slash = '\0';
