@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "api/process/start.h"
-#include "base/text.h"
+#include "base/libc_text.h"
 #include "config/options.h"
 #include "heap/thread/thread.h"
 #include "os/file/proc.h"

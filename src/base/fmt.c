@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/libc_text.h"
 
 typedef struct sink {
 	char *buffer;

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/fmt.h"
-#include "base/text.h"
+#include "base/libc_text.h"
 #include "config/option_row.h"
 
 /* Largest edit distance between an unknown name and a suggested one. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/fmt.h"
-#include "base/text.h"
+#include "base/libc_text.h"
 #include "config/option_row.h"
 #include "config/options.h"
 

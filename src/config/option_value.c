@@ -2,7 +2,7 @@
  * option_value.c -- numbers, ratios and lists of ranges, read as jemalloc reads them. */
 #include <string.h>
 
-#include "base/text.h"
+#include "base/libc_text.h"
 #include "config/option_row.h"
 
 static bool is_digit(char c) {

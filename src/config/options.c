@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "base/compiler.h"
 #include "base/fmt.h"
-#include "base/text.h"
+#include "base/libc_text.h"
 #include "config/option_row.h"
 #include "state/settings.h"
 

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "base/claim.h"
+#include "base/bits.h"
 #include "base/compiler.h"
 #include "cpu/thread_timers.h"
 #include "os/file/proc.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "base/text.h"
+#include "base/libc_text.h"
 #include "heap/layout/page.h"
 #include "leak/block_index.h"
 #include "leak/flood.h"

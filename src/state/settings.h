@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "base/text.h"
+#include "base/libc_text.h"
 
 typedef enum mw_setting {
 #define MW_SETTING(name, kind, standard, min, max, unit, help) MW_SETTING_##name,

@@ -41,7 +41,7 @@ APART static std::shared_ptr<Session> open_session(int number) {
 	return session;
 }
 
-/* Of ten sessions one is remembered for ever. */
+/* Of ten sessions one is remembered forever. */
 static std::vector<std::shared_ptr<Session>> failed_logins;
 static void leak_slowly(int number) {
 	auto session = open_session(number);

@@ -22,7 +22,7 @@ named() {
             # shellcheck disable=SC2086 # options are words
             "$mallow" ${command//PID/$pid} >out 2>err
         done
-        tr '\n' ' ' <out | tr -s ' ' | grep -qE -- "${pattern//PID/$pid}"
+        grep -qE -- "${pattern//PID/$pid}" <<<"$(tr '\n' ' ' <out | tr -s ' ')"
     }
     await 90 answers "$@" || fail "$problem is not named"
     kill -9 "$pid"

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/claim.h"
+#include "base/bits.h"
 #include "base/fmt.h"
 #include "base/put.h"
 #include "compat/gperftools/cpu/cpu_file.h"

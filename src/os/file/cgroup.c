@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/fmt.h"
-#include "base/text.h"
+#include "base/libc_text.h"
 #include "os/file/file.h"
 
 /* Longest line and path that are read; those of container runtimes are far shorter. */

@@ -8,7 +8,7 @@
 
 #include "base/compiler.h"
 #include "base/fmt.h"
-#include "base/text.h"
+#include "base/libc_text.h"
 #include "os/file/file.h"
 
 #define ZONE_BYTES 128

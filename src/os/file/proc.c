@@ -19,8 +19,8 @@
 
 #include "base/compiler.h"
 #include "base/fmt.h"
+#include "base/libc_text.h"
 #include "base/put.h"
-#include "base/text.h"
 #include "os/file/file.h"
 #include "os/memory/map.h"
 #include "os/memory/numa.h"

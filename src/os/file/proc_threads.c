@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/fmt.h"
-#include "base/text.h"
+#include "base/libc_text.h"
 #include "os/file/file.h"
 #include "os/file/proc.h"
 #include "os/platform/system_call.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
-#include "base/text.h"
+#include "base/libc_text.h"
 #include "os/platform/system_call.h"
 
 #if defined(__x86_64__)

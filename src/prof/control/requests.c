@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
-#include "base/text.h"
+#include "base/libc_text.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/limit.h"
 #include "os/lock/lock.h"

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "base/fmt.h"
-#include "base/text.h"
+#include "base/libc_text.h"
 #include "heap/memory/limit.h"
 #include "heap/sample/hooks.h"
 #include "os/file/cgroup.h"

@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "base/compiler.h"
 #include "base/fmt.h"
-#include "base/text.h"
+#include "base/libc_text.h"
 #include "os/file/file.h"
 #include "os/file/proc.h"
 #include "os/memory/map.h"

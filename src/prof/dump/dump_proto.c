@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/fmt.h"
-#include "base/text.h"
+#include "base/libc_text.h"
 #include "os/memory/map.h"
 #include "os/time/clock.h"
 #include "prof/dump/dump_view.h"

@@ -8,7 +8,7 @@
 
 #include "base/bits.h"
 #include "base/compiler.h"
-#include "base/text.h"
+#include "base/libc_text.h"
 #include "os/unwind/object.h"
 
 /* Objects have about ten segments. A header with more than this is not one. */

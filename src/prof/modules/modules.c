@@ -12,7 +12,7 @@
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "base/fmt.h"
-#include "base/text.h"
+#include "base/libc_text.h"
 #include "os/file/proc.h"
 #include "os/file/proc_maps.h"
 #include "os/lock/lock.h"

@@ -9,7 +9,7 @@
 
 #include "base/bits.h"
 #include "base/compiler.h"
-#include "base/text.h"
+#include "base/libc_text.h"
 #include "os/file/file.h"
 #include "os/time/clock.h"
 #include "state/layout.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/fmt.h"
-#include "base/text.h"
+#include "base/libc_text.h"
 #include "os/file/file.h"
 #include "os/file/proc.h"
 #include "os/memory/map.h"

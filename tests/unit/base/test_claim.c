@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_claim.c -- claims by bits: each number once, also when threads take them at the same time.
  */
-#include "base/claim.h"
+#include "base/bits.h"
 
 #include <pthread.h>
 

@@ -16,8 +16,8 @@
 #include "formats/file/open_state_file.h"
 #include "live/enter/enter.h"
 #include "live/fetch.h"
-#include "live/no_state_file.h"
 #include "live/process/maps.h"
+#include "live/process/no_state_file.h"
 #include "live/process/process.h"
 #include "model/memory.h"
 

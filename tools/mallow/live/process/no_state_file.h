@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * no_state_file.h -- says why a process that exists has no state file which the command can use.
- * Layer: live. */
-#ifndef MW_TOOL_LIVE_NO_STATE_FILE_H
-#define MW_TOOL_LIVE_NO_STATE_FILE_H
+ * Layer: live/process. */
+#ifndef MW_TOOL_LIVE_PROCESS_NO_STATE_FILE_H
+#define MW_TOOL_LIVE_PROCESS_NO_STATE_FILE_H
 
 #include "live/process/process.h"
 #include "model/error.h"

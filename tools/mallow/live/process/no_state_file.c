@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * no_state_file.c -- asks the kernel about the process. */
-#include "live/no_state_file.h"
+#include "live/process/no_state_file.h"
 
 #include <pwd.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * text.h -- functions on texts and bytes that libc has, too, under libc's names with mw_ before.
- * Layer: base.  The library calls these: a preloaded library may replace libc's, and allocate in
- * them or hold a lock (os/platform/system_call.h).  Contracts are libc's.  Texts here are short
- * paths, names and options; these functions take a byte at a time. */
-#ifndef MW_BASE_TEXT_H
-#define MW_BASE_TEXT_H
+ * libc_text.h -- functions on texts and bytes that libc has, too, under libc's names with mw_
+ * before. Layer: base.  The library calls these: a preloaded library may replace libc's, and
+ * allocate in them or hold a lock (os/platform/system_call.h).  Contracts are libc's.  Texts here
+ * are short paths, names and options; these functions take a byte at a time. */
+#ifndef MW_BASE_LIBC_TEXT_H
+#define MW_BASE_LIBC_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
