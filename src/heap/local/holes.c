@@ -34,6 +34,9 @@
 #define SPARSE_USED 2u
 /* A program that has less to give back keeps it. */
 #define KEEP_MIN_BYTES ((size_t)8 << 20)
+/* Most memory that goes in one call of free(): a program must not wait for longer than some
+ * milliseconds. */
+#define GO_AT_ONCE_BYTES ((size_t)8 << 20)
 /* When the thread took again more than this part of what went, no more goes until the delay has
  * passed. */
 #define MISSED_PART 8u
@@ -190,13 +193,15 @@ size_t mw_holes_make(mw_heap_t *heap) {
 
 /* ---- a heap that shrank ---- */
 
-/* Returns about how many of the page's kernel pages have no used block; 0: the page is not worth a
- * search.  Where `used` blocks lie at random in n kernel pages, n * exp(-used / n) have none. */
+/* Returns about how many of the page's kernel pages have no used block and are no holes yet; 0: the
+ * page is not worth a search.  Where `used` blocks lie at random in n kernel pages, n * exp(-used / n) have none. */
 static uint32_t count_free(const mw_page_t *page) {
 	uint32_t n = page->carved * page->block_bytes / MW_OS_PAGE_BYTES, used = page->used;
 	if (used > SPARSE_USED * n || !is_worth_it(page))
 		return 0;
-	return n == 0 ? 0 : 2 * n * n * n / (2 * n * n + 2 * n * used + used * used);
+	uint32_t free = n == 0 ? 0 : 2 * n * n * n / (2 * n * n + 2 * n * used + used * used);
+	uint32_t holes = (uint32_t)__builtin_popcount(page->holes);
+	return free > holes ? free - holes : 0;
 }
 
 /* What a heap could give back. */
@@ -253,33 +258,56 @@ static MW_COLD bool is_missed(mw_holes_t *holes, uint64_t now_ns) {
 	return holes->missed_bytes > holes->gone_bytes / MISSED_PART;
 }
 
-void mw_holes_poll(mw_heap_t *heap) {
+/* Sets how much is to go. */
+static MW_COLD void look_for_sparse(mw_heap_t *heap) {
 	mw_holes_t *holes = &heap->holes;
 	uint32_t pages = mw_heap_pages(heap);
-	holes->frees_to_go = frees_until_poll(heap);
-	if (MW_HARDEN_ON || pages < POLL_PAGES_MIN)
-		return;
-	uint64_t now_ns = mw_os_monotonic_coarse_ns();
-	if (is_missed(holes, now_ns))
-		return;
 	sparse_t sparse = find_sparse(heap);
 	/* A huge page is split only in a heap that has become small in most of its pages. */
-	bool splits = sparse.pages > pages / 2;
-	size_t bytes =
-		(sparse.kernel_pages - (splits ? 0 : sparse.in_huge_pages)) * MW_OS_PAGE_BYTES;
+	holes->splits = sparse.pages > pages / 2;
+	holes->sparse_bytes = (sparse.kernel_pages - (holes->splits ? 0 : sparse.in_huge_pages)) *
+			      MW_OS_PAGE_BYTES;
 	holes->decay.delay_ns = mw_chunk_decay_ns();
 	holes->decay.early = mw_chunk_purges_early();
 	holes->decay.keep_min_bytes = KEEP_MIN_BYTES;
 	holes->decay.youth_end_ns = 1; /* less than the minimum stays in a young program, too */
-	size_t excess_bytes = mw_decay_excess_bytes(&holes->decay, bytes,
+	holes->wanted_bytes = mw_decay_excess_bytes(&holes->decay, holes->sparse_bytes,
 						    pages * MW_SLICE_BYTES / MW_DECAY_KEEP_SHARE);
-	if (excess_bytes == 0)
-		return;
-	size_t went_bytes = make_in_sparse(heap, splits, excess_bytes);
+}
+
+/* Has the next part of what is wanted go. */
+static MW_COLD void go_on(mw_heap_t *heap, uint64_t now_ns) {
+	mw_holes_t *holes = &heap->holes;
+	size_t bytes = holes->wanted_bytes < GO_AT_ONCE_BYTES ? holes->wanted_bytes
+							      : GO_AT_ONCE_BYTES;
+	size_t went_bytes = make_in_sparse(heap, holes->splits, bytes);
 	holes->gone_bytes += went_bytes;
 	mw_decay_went_early(&holes->decay, went_bytes, now_ns);
-	if (went_bytes < excess_bytes)
-		mw_decay_stayed(&holes->decay, bytes > went_bytes ? bytes - went_bytes : 0);
+	holes->sparse_bytes -=
+		went_bytes < holes->sparse_bytes ? went_bytes : holes->sparse_bytes;
+	if (went_bytes < bytes)
+		mw_decay_stayed(&holes->decay, holes->sparse_bytes);
+	/* More may have gone than was asked for, by a page. */
+	bool is_done = went_bytes < bytes || went_bytes >= holes->wanted_bytes;
+	holes->wanted_bytes -= is_done ? holes->wanted_bytes : went_bytes;
+	if (!is_done)
+		holes->frees_to_go = 0;
+}
+
+void mw_holes_poll(mw_heap_t *heap) {
+	mw_holes_t *holes = &heap->holes;
+	holes->frees_to_go = frees_until_poll(heap);
+	if (MW_HARDEN_ON || mw_heap_pages(heap) < POLL_PAGES_MIN)
+		return;
+	uint64_t now_ns = mw_os_monotonic_coarse_ns();
+	if (is_missed(holes, now_ns)) {
+		holes->wanted_bytes = 0;
+		return;
+	}
+	if (holes->wanted_bytes == 0)
+		look_for_sparse(heap);
+	if (holes->wanted_bytes > 0)
+		go_on(heap, now_ns);
 }
 
 static MW_COLD void missed(mw_heap_t *heap, size_t bytes) {

@@ -220,10 +220,16 @@ static mw_record_id_t sampled(mw_hook_thread_t *thread, const mw_sample_request_
 	return 1;
 }
 
+/* The most that went between two frees of sampled blocks. */
+static size_t most_at_once, purged_at_free;
+
 static void sample_freed(mw_hook_thread_t *thread, mw_record_id_t record, bool temporary) {
 	(void)thread;
 	(void)temporary;
 	CHECK_EQ(record, 1);
+	size_t went = mw_holes_purged_bytes() - purged_at_free;
+	most_at_once = went > most_at_once ? went : most_at_once;
+	purged_at_free += went;
 }
 
 static const mw_heap_hooks_t hooks = {.thread_start = quiet_thread,
@@ -242,9 +248,13 @@ static void sparse_heap_shrinks(void) {
 		/* Until the delay has passed, what was missed keeps the next size's memory. */
 		mw_heap_self()->holes = (mw_holes_t){.samples = mw_heap_self()->holes.samples};
 		size_t bytes = sizes[s], before = mw_holes_purged_bytes();
+		purged_at_free = before;
+		most_at_once = 0;
 		make_survivors(bytes);
 		size_t went = mw_holes_purged_bytes() - before;
 		CHECK(MW_HARDEN_ON ? went == 0 : went > HEAP_BYTES / 3);
+		/* 8 MiB, and what a page has more: a call of free() must not take long. */
+		CHECK(most_at_once <= ((size_t)8 << 20) + MW_SLICE_BYTES);
 		check_survivors(bytes);
 		fill_again(bytes);
 		free_all(bytes);
