@@ -188,7 +188,7 @@ LD_PRELOAD=$build/lib/libmallow.so ./weather go &
 pid=$!
 started+=("$pid")
 await 60 is_known "$pid"
-try 0 "$mallow" cpu --memory-cost --seconds 2 "$pid"
+try 0 "$mallow" cpu --memory-cost --for 2s "$pid"
 awk '/ caller$/ { on = 1; next } on { print $NF }' out >callers
 grep -q '^weather::words_of' callers || fail "words_of costs nothing: $(cat callers)"
 no_library callers

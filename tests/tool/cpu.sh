@@ -91,6 +91,9 @@ wait "$spin" 2>/dev/null
 ok "the note about functions without names weighs time"
 
 # --- a session ---
+began=$SECONDS
+try 0 "$mallow" cpu --seconds 1 "$python"
+[ $((SECONDS - began)) -lt 25 ] || fail "--seconds 1 took $((SECONDS - began)) s"
 try 0 "$mallow" cpu --for 2s --cpu-rate 500 "$python"
 says out '^Type: cpu$'
 says out '_PyEval_EvalFrame'

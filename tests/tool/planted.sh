@@ -53,7 +53,7 @@ plant() {
 # program makes no file, and the user's is no file of the process.
 look() {
     local command status says="the process does not run mallow"
-    [ "$kind" = alone ] || says="the process runs mallow, but has no state file"
+    [ "$kind" = alone ] || says="the process runs mallow, but has no profile: it is set-uid"
     for command in 'leaks --wait 3' 'set rate=64k' 'cpu --for 0.1' stop reset dump mark threads \
         report doctor status; do
         # shellcheck disable=SC2086 # words

@@ -49,7 +49,7 @@ static void leak_slowly(int number) {
 		failed_logins.push_back(session);
 }
 
-/* Of two thousand requests one fails, and the text is lost. */
+/* Of five hundred requests one fails, and the text is lost. */
 APART static char *format_error(int number) {
 	char *text = (char *)malloc(3000);
 	snprintf(text, 3000, "error %d", number);
@@ -57,7 +57,7 @@ APART static char *format_error(int number) {
 }
 static void leak_rarely(int number) {
 	split("a first field,b,c,a field that is longer than the small buffer");
-	if (number % 2000 == 0 && format_error(number)[0] == 'x')
+	if (number % 500 == 0 && format_error(number)[0] == 'x')
 		abort();
 }
 

@@ -35,11 +35,10 @@ named slow-leak 'held by the variable failed_logins.* in problems' 'leaks --grow
 named rare-leak 'blocks leaked.*#1 .* format_error [^ ]*problems\.cc' 'leaks PID'
 named cache 'only grows: .* PriceCache::lookup holds' 'advise PID'
 named cache 'held by the variable price_cache in problems' 'leaks --growth 2 PID'
-named fragmentation 'fragmentation: .* import_rows keeps' 'advise PID'
+named fragmentation 'fragmentation: .* import_rows' 'advise PID'
 named spike 'Total: .* [0-9.]+ [KM]iB +[0-9.]+% [^%]*% [^%]*% nightly_report [^ ]*problems\.cc' \
     'timeline PID' 'report --peak-space --top 1 PID'
-named hot-path '% [^%]* (handle|split) ' 'cpu --memory-cost --seconds 2 PID'
+named hot-path '% [^%]* (handle|split) ' 'cpu --memory-cost --for 2s PID'
 named convoy 'registry_mutex .* waited .* in register_client .* held by' \
-    'cpu --locks --seconds 2 PID'
-named library 'libz\.so\.1@0x' 'cpu --seconds 2 PID'
-named library 'compress_page' 'cpu --seconds 2 PID' 'cpu --seconds 2 --cum PID'
+    'cpu --locks --for 2s PID'
+named library 'libz\.so\.1@0x.* compress_page' 'cpu --for 2s PID'

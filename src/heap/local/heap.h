@@ -83,8 +83,8 @@ typedef struct mw_holes {
 	 * is to go, also where that splits a huge page. */
 	size_t sparse_bytes, wanted_bytes;
 	bool splits;
-	size_t gone_bytes;    /* went without a request, in the present window of the delay... */
-	size_t missed_bytes;  /* ...and filled again */
+	size_t gone_bytes;   /* went without a request, in the present window of the delay... */
+	size_t missed_bytes; /* ...and filled again */
 } mw_holes_t;
 
 /* What a thread owns.  A heap lies in metadata memory and is never unmapped: when its thread ends,

@@ -194,7 +194,8 @@ size_t mw_holes_make(mw_heap_t *heap) {
 /* ---- a heap that shrank ---- */
 
 /* Returns about how many of the page's kernel pages have no used block and are no holes yet; 0: the
- * page is not worth a search.  Where `used` blocks lie at random in n kernel pages, n * exp(-used / n) have none. */
+ * page is not worth a search.  Where `used` blocks lie at random in n kernel pages, n * exp(-used /
+ * n) have none. */
 static uint32_t count_free(const mw_page_t *page) {
 	uint32_t n = page->carved * page->block_bytes / MW_OS_PAGE_BYTES, used = page->used;
 	if (used > SPARSE_USED * n || !is_worth_it(page))
@@ -278,13 +279,12 @@ static MW_COLD void look_for_sparse(mw_heap_t *heap) {
 /* Has the next part of what is wanted go. */
 static MW_COLD void go_on(mw_heap_t *heap, uint64_t now_ns) {
 	mw_holes_t *holes = &heap->holes;
-	size_t bytes = holes->wanted_bytes < GO_AT_ONCE_BYTES ? holes->wanted_bytes
-							      : GO_AT_ONCE_BYTES;
+	size_t bytes =
+		holes->wanted_bytes < GO_AT_ONCE_BYTES ? holes->wanted_bytes : GO_AT_ONCE_BYTES;
 	size_t went_bytes = make_in_sparse(heap, holes->splits, bytes);
 	holes->gone_bytes += went_bytes;
 	mw_decay_went_early(&holes->decay, went_bytes, now_ns);
-	holes->sparse_bytes -=
-		went_bytes < holes->sparse_bytes ? went_bytes : holes->sparse_bytes;
+	holes->sparse_bytes -= went_bytes < holes->sparse_bytes ? went_bytes : holes->sparse_bytes;
 	if (went_bytes < bytes)
 		mw_decay_stayed(&holes->decay, holes->sparse_bytes);
 	/* More may have gone than was asked for, by a page. */

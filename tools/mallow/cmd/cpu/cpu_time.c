@@ -345,14 +345,22 @@ static bool are_tables_alone(const mw_arguments_t *arguments) {
 	       is_alone(arguments, "locks", beside_locks);
 }
 
-int mw_cmd_cpu(const mw_arguments_t *arguments) {
+/* pprof's --seconds means the same as --for. */
+static double chosen_seconds(const mw_arguments_t *arguments) {
 	const mw_seconds_value_t *length = &arguments->options.for_time;
+	const mw_number_value_t *seconds = &arguments->options.seconds;
+	if (length->given)
+		return length->seconds;
+	return seconds->given && seconds->number > 0 ? (double)seconds->number : DEFAULT_SECONDS;
+}
+
+int mw_cmd_cpu(const mw_arguments_t *arguments) {
 	const mw_seconds_value_t *wait = &arguments->options.wait;
 	mw_view_request_t request;
 	mw_error_t error;
 	cpu_job_t job = {
 		.arguments = arguments,
-		.seconds = length->given ? length->seconds : DEFAULT_SECONDS,
+		.seconds = chosen_seconds(arguments),
 		.wait_seconds = wait->given ? wait->seconds : MW_REQUEST_WAIT_SECONDS,
 		.rate = MW_CPU_DEFAULT_HZ,
 		.is_cost = arguments->options.memory_cost.given,
