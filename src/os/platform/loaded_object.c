@@ -9,15 +9,6 @@
 #include "os/platform/libc_calls.h"
 #include "os/platform/loaded_symbol.h"
 
-static MW_COLD bool contains(const struct dl_phdr_info *info, uintptr_t address) {
-	for (unsigned i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
-		    address - info->dlpi_addr - info->dlpi_phdr[i].p_vaddr <
-			    info->dlpi_phdr[i].p_memsz)
-			return true;
-	return false;
-}
-
 typedef struct object_search {
 	uintptr_t address;
 	Dl_info *info;
@@ -27,7 +18,7 @@ static MW_COLD int visit_object(struct dl_phdr_info *info, size_t info_bytes, vo
 	(void)info_bytes;
 	object_search_t *search = argument;
 	uintptr_t lowest = UINTPTR_MAX;
-	if (!contains(info, search->address))
+	if (!mw_os_object_contains(info, search->address))
 		return 0;
 	for (unsigned i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_vaddr < lowest)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/libc_text.h"
 
 #define WORD_BITS (8 * sizeof(ElfW(Addr)))
 /* Set in a symbol's version if it is not the default one. */
@@ -29,15 +30,6 @@ typedef struct search {
 	void **found;
 	bool skips; /* objects are passed over until this code's object has been */
 } search_t;
-
-static MW_RESIDENT bool contains(const struct dl_phdr_info *info, uintptr_t address) {
-	for (unsigned i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
-		    address - info->dlpi_addr - info->dlpi_phdr[i].p_vaddr <
-			    info->dlpi_phdr[i].p_memsz)
-			return true;
-	return false;
-}
 
 /* The dynamic linker has added the bias to the entries, except in sections that it cannot write. */
 static MW_RESIDENT const void *pointer(uintptr_t bias, uintptr_t value) {
@@ -66,22 +58,13 @@ static MW_RESIDENT bool read_dynamic(const struct dl_phdr_info *info, dynamic_t 
 	return dynamic->symbols && dynamic->strings;
 }
 
-/* strcmp(3) may be another library's. */
-static MW_RESIDENT bool are_equal(const char *a, const char *b) {
-	while (*a && *a == *b) {
-		a++;
-		b++;
-	}
-	return *a == *b;
-}
-
 static MW_RESIDENT void *address_if(const dynamic_t *dynamic, uint32_t index, const char *name) {
 	const ElfW(Sym) *symbol = &dynamic->symbols[index];
 	unsigned type = symbol->st_info & 0xf;
 	bool is_usable = symbol->st_shndx != SHN_UNDEF && symbol->st_value != 0 &&
 			 (type == STT_FUNC || type == STT_OBJECT || type == STT_NOTYPE) &&
 			 !(dynamic->versions && (dynamic->versions[index] & VERSION_HIDDEN));
-	if (!is_usable || !are_equal(dynamic->strings + symbol->st_name, name))
+	if (!is_usable || mw_strcmp(dynamic->strings + symbol->st_name, name) != 0)
 		return NULL;
 	return (void *)(dynamic->bias + symbol->st_value);
 }
@@ -125,7 +108,7 @@ static MW_RESIDENT int search_object(struct dl_phdr_info *info, size_t info_byte
 	dynamic_t dynamic;
 	bool all = true;
 	if (search->skips) {
-		search->skips = !contains(info, (uintptr_t)mw_os_find_symbols);
+		search->skips = !mw_os_object_contains(info, (uintptr_t)mw_os_find_symbols);
 		return 0;
 	}
 	if (!read_dynamic(info, &dynamic))

@@ -12,8 +12,12 @@
 #define MW_OS_LOADED_SYMBOL_H
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
 
 /* Looks up `count` names; name i begins at `names + i * stride`. Writes the address to found[i] if
  * found[i] is NULL and an object defines the name. behind_own: only objects behind the one that
@@ -21,6 +25,17 @@
  * defined. */
 void mw_os_find_symbols(const char *names, size_t stride, size_t count, void **found,
 			bool behind_own);
+
+/* Returns whether a segment of the object contains the address. */
+static inline MW_RESIDENT bool mw_os_object_contains(const struct dl_phdr_info *info,
+						     uintptr_t address) {
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+		    address - info->dlpi_addr - info->dlpi_phdr[i].p_vaddr <
+			    info->dlpi_phdr[i].p_memsz)
+			return true;
+	return false;
+}
 
 /* Finds the object that contains the address: its path (the program's is its argv[0]) and its
  * lowest address, dli_fname and dli_fbase; the symbol, too, if the process has dladdr(3), which
