@@ -10,7 +10,6 @@
 #include "cmd/advise/realloc_calls.h"
 #include "cmd/input/load.h"
 #include "cmd/input/selected_processes.h"
-#include "report/text/resident_text.h"
 
 static void make_facts(mw_facts_t *facts, const mw_target_t *target, mw_profile_t *p) {
 	mw_realloc_calls_t calls;
@@ -58,14 +57,6 @@ static void add_growth(mw_facts_t *facts, const mw_snapshot_t *snapshot) {
 		facts->grown_bytes = after - before;
 }
 
-static void add_mapped(mw_facts_t *facts, const mw_profile_t *p, const mw_resident_t *resident) {
-	if (!mw_resident_asks_who_mapped(resident))
-		return;
-	facts->mapped_bytes = (int64_t)resident->parts[MW_RESIDENT_MAPPED];
-	facts->mapped_arenas = mw_arenas_of_profile(p);
-	facts->mapped_by_known = mw_profile_find_type(p, "inuse_mapped") >= 0;
-}
-
 static int look_at_state(const mw_target_t *target, bool has_look, mw_profile_t **p,
 			 mw_facts_t *facts, mw_error_t *error) {
 	mw_snapshot_t *snapshot;
@@ -82,8 +73,6 @@ static int look_at_state(const mw_target_t *target, bool has_look, mw_profile_t 
 	mw_process_facts_add(facts, *p, target, snapshot, updated_ns, has_look);
 	add_walk(facts, snapshot);
 	add_growth(facts, snapshot);
-	mw_resident_t resident = mw_resident_of_target(target, snapshot);
-	add_mapped(facts, *p, &resident);
 	if (snapshot->class_count == 0)
 		facts->unanswered[MW_FINDING_fragmentation] =
 			"the process has not walked its heap yet";

@@ -19,6 +19,7 @@
 #include "live/process/resident_memory.h"
 #include "model/memory.h"
 #include "model/table.h"
+#include "report/text/resident_text.h"
 #include "state/stats.h"
 
 /* Five times as long as free memory is kept by default while threads allocate. */
@@ -258,6 +259,19 @@ static void add_stacks(mw_facts_t *facts, const mw_profile_t *p, const mw_proces
 			"no thread waits in the kernel, or this user may not trace the process";
 }
 
+/* Of a process that has ended, or whose mappings cannot be read, the counts at its peak are known.
+ */
+static void add_mapped(mw_facts_t *facts, const mw_profile_t *p, const mw_memory_t *memory,
+		       const mw_snapshot_t *snapshot) {
+	mw_resident_t resident =
+		memory != NULL ? mw_memory_parts(memory) : mw_resident_from_snapshot(snapshot);
+	if (!mw_resident_asks_who_mapped(&resident))
+		return;
+	facts->mapped_bytes = (int64_t)resident.parts[MW_RESIDENT_MAPPED];
+	facts->mapped_arenas = mw_arenas_of_profile(p);
+	facts->mapped_by_known = mw_profile_find_type(p, "inuse_mapped") >= 0;
+}
+
 static void set_unanswered(mw_facts_t *facts, const char *why) {
 	facts->unanswered[MW_FINDING_untouched] = why;
 	facts->unanswered[MW_FINDING_stacks] = why;
@@ -276,14 +290,16 @@ void mw_process_facts_add(mw_facts_t *facts, const mw_profile_t *profile, const 
 	if (mw_target_process(target) <= 0 || mw_reach_open(&key, &reach, &error) != 0) {
 		set_unanswered(facts, "the process has ended, or is in another pid namespace");
 		facts->unanswered[MW_FINDING_option] = facts->unanswered[MW_FINDING_untouched];
+		add_mapped(facts, profile, NULL, snapshot);
 		return;
 	}
 	if (mw_process_read(target->pid, &process) && process.cpu_ticks > 0 && ticks > 0) {
 		facts->cpu_ns = (int64_t)(process.cpu_ticks * (1000000000u / (uint64_t)ticks));
 		facts->cpu_is_known = true;
 	}
-	if (mw_memory_read(target->pid, snapshot, &memory, &error) == 0) {
-
+	bool is_read = mw_memory_read(target->pid, snapshot, &memory, &error) == 0;
+	add_mapped(facts, profile, is_read ? &memory : NULL, snapshot);
+	if (is_read) {
 		facts->resident_bytes = (int64_t)memory.resident_bytes;
 		add_idle(facts, snapshot, &memory, updated_ns);
 	}
