@@ -7,20 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "allocate.h"
+
 static void *wait_for_input(void *unused) {
 	struct pollfd input = {.fd = 0, .events = POLLIN};
 	(void)unused;
 	exit(poll(&input, 1, -1) < 0);
-}
-
-static __attribute__((noinline)) int allocate(void) {
-	for (int i = 0; i < 2000; i++) {
-		char *volatile block = malloc(1000);
-		if (!block)
-			return 1;
-		memset(block, 'x', 1000);
-	}
-	return 0;
 }
 
 int main(void) {

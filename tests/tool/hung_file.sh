@@ -4,6 +4,8 @@
 # files which cannot be read, or not in any time: a pipe or a huge file at the path of a mapped one,
 # an executable with endless tables of symbols, a file system that does not answer.
 source "$(dirname "$0")/lib.bash"
+# shellcheck source=tests/tool/hung.bash
+source "$here/hung.bash"
 needs python3
 cc -g -O1 -pthread -o hung_page "$here/hung_page.c" || fail "cc"
 
@@ -88,16 +90,7 @@ says out 'the file of endless cannot be read in time'
 kill "$pid"
 ok "endless tables of symbols"
 
-mkdir folder
-./hung_page serve folder hung &
-server=$!
-started+=("$server")
-at_end "umount -l '$work/folder' 2>/dev/null"
-is_mounted() {
-    grep -q "$work/folder fuse" /proc/mounts || has_ended "$server"
-}
-await 60 is_mounted
-if has_ended "$server"; then
+if ! hang_folder; then
     leave_out "no file systems of FUSE for this user"
     exit
 fi

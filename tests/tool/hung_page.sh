@@ -3,19 +3,11 @@
 # hung_page.sh BUILD_DIR -- a process whose memory has pages that never come, because they are of a
 # file system that does not answer: the command that has the process answer ends, and says why.
 source "$(dirname "$0")/lib.bash"
+# shellcheck source=tests/tool/hung.bash
+source "$here/hung.bash"
 [ "$(uname -m)" = x86_64 ] || skip "a sleeping process is woken on x86-64 only"
 cc -g -O1 -pthread -o hung_page "$here/hung_page.c" || fail "cc"
-mkdir folder
-./hung_page serve folder hung &
-server=$!
-started+=("$server")
-at_end "umount -l '$work/folder' 2>/dev/null"
-# is_mounted: or the kernel refused it.
-is_mounted() {
-    grep -q "$work/folder fuse" /proc/mounts || has_ended "$server"
-}
-await 60 is_mounted
-if has_ended "$server"; then
+if ! hang_folder; then
     wait "$server"
     [ $? = 77 ] || fail "the file system"
     skip "no file systems of FUSE for this user"

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "allocate.h"
+
 void door(void);
 
 /* Any register and any stack may be there. */
@@ -14,16 +16,6 @@ __attribute__((used, noinline)) void door(void) {
 	if (write(1, "entered\n", 8) != 8)
 		_exit(4);
 	_exit(3);
-}
-
-static __attribute__((noinline)) int allocate(void) {
-	for (int i = 0; i < 2000; i++) {
-		char *volatile block = malloc(1000);
-		if (!block)
-			return 1;
-		memset(block, 'x', 1000);
-	}
-	return 0;
 }
 
 int main(void) {

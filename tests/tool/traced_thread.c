@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "allocate.h"
+
 static int ends[2], ready[2];
 
 static void *pause_on(void *unused) {
@@ -34,16 +36,6 @@ static void trace(void) {
 		_exit(1);
 	for (;;)
 		pause();
-}
-
-static __attribute__((noinline)) int allocate(void) {
-	for (int i = 0; i < 2000; i++) {
-		char *volatile block = malloc(1000);
-		if (!block)
-			return 1;
-		memset(block, 'x', 1000);
-	}
-	return 0;
 }
 
 int main(void) {
