@@ -79,8 +79,8 @@ typedef struct mw_holes {
 	int32_t samples;      /* sampled blocks that the thread made, less those it freed */
 	uint32_t frees_to_go; /* frees of sampled blocks until the heap's pages are polled */
 	mw_decay_t decay;     /* of free memory in pages with few used blocks */
-	/* What the last poll found, and has not gone yet: free memory in such pages, how much of it
-	 * is to go, also where that splits a huge page. */
+	/* The last poll found so much free memory in such pages that has not gone yet, and wants so
+	 * much of it to go; splits: also where that splits a huge page. */
 	size_t sparse_bytes, wanted_bytes;
 	bool splits;
 	size_t gone_bytes;   /* went without a request, in the present window of the delay... */

@@ -205,7 +205,7 @@ static uint32_t count_free(const mw_page_t *page) {
 	return free > holes ? free - holes : 0;
 }
 
-/* What a heap could give back. */
+/* The memory that a heap could give back. */
 typedef struct sparse {
 	uint32_t pages;
 	size_t kernel_pages, in_huge_pages; /* the latter are among the former */

@@ -31,7 +31,7 @@ typedef struct mw_libc_calls {
 } mw_libc_calls_t;
 
 extern mw_libc_calls_t mw_libc_calls;
-/* As os/platform/single.h declares it, which files include that need nothing else. */
+/* os/platform/single.h declares this variable, too, for files that need nothing else. */
 extern const char *mw_os_single_threaded;
 
 /* Fills mw_libc_calls. Called at start, before the first of them is needed; may be called again, as

@@ -80,7 +80,9 @@ typedef struct mw_facts {
 	/* How much more was in use after three quarters of the time than after the first; 0: not
 	 * more, or not known. */
 	int64_t grown_bytes;
-	/* What the program mapped itself, if that is much of the resident memory; else 0. */
+	/* The memory that the program mapped itself, if that is much of the resident memory; else
+	 * 0.
+	 */
 	int64_t mapped_bytes;
 	const char *mapped_arenas; /* see mw_arenas_of() */
 	bool mapped_by_known;      /* the profile has stacks for it */

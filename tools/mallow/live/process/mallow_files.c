@@ -58,7 +58,7 @@ typedef struct candidate {
 	char *path;
 } candidate_t;
 
-/* What the reading process writes for each file. */
+/* The reading process writes one of these for each file. */
 typedef struct result {
 	verdict_t verdict;
 	ino_t inode; /* of the file that was read */
