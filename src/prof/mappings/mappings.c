@@ -227,14 +227,35 @@ static bool has_waiting(void) {
 	return atomic_load_explicit(&waiting_count, memory_order_relaxed) != 0;
 }
 
+/* Call numbers grow from call to call of a thread. */
+static uint64_t order_of(const mw_mapping_change_t *change) {
+	return change->start < change->limit ? change->number : change->gone_before;
+}
+
+/* Returns the oldest change that waits, NULL if none does. A handler may fill a place that this has
+ * passed and then, with a newer change, one that it has not: so it looks again until it finds none
+ * older. */
+static waiting_t *oldest_waiting(void) {
+	waiting_t *oldest = NULL, *before;
+	do {
+		before = oldest;
+		for (unsigned i = 0; i < WAITING_MAX; i++)
+			/* Pairs with the release in mw_mappings_postpone(). */
+			if (atomic_load_explicit(&waiting[i].state, memory_order_acquire) ==
+				    READY &&
+			    (!oldest || order_of(&waiting[i].change) < order_of(&oldest->change)))
+				oldest = &waiting[i];
+	} while (oldest != before);
+	return oldest;
+}
+
 static void apply_waiting(mw_table_lock_t *tables) {
 	if (MW_LIKELY(!has_waiting()))
 		return;
 	for (unsigned i = 0; i < WAITING_MAX; i++) {
-		waiting_t *place = &waiting[i];
-		/* Pairs with the release in mw_mappings_postpone(). */
-		if (atomic_load_explicit(&place->state, memory_order_acquire) != READY)
-			continue;
+		waiting_t *place = oldest_waiting();
+		if (!place)
+			break;
 		apply(&place->change,
 		      &(mw_mapping_stack_t){.frames = place->frames,
 					    .depth = place->depth,
@@ -354,7 +375,11 @@ void mw_mappings_visit_memory(void (*see)(uintptr_t start, uintptr_t limit)) {
 /* The tables were quiesced at the fork: no thread was in a change. */
 void mw_mappings_forked(void) {
 	atomic_store_explicit(&mappings.owner, 0, memory_order_relaxed);
+	uint32_t ready = 0;
 	for (unsigned i = 0; i < WAITING_MAX; i++)
-		if (atomic_load_explicit(&waiting[i].state, memory_order_relaxed) == FILLING)
+		if (atomic_load_explicit(&waiting[i].state, memory_order_relaxed) == READY)
+			ready++;
+		else
 			atomic_store_explicit(&waiting[i].state, EMPTY, memory_order_relaxed);
+	atomic_store_explicit(&waiting_count, ready, memory_order_relaxed);
 }

@@ -177,6 +177,26 @@ static void postponed_changes_come_with_the_next(void) {
 	counts(2, 16, 16, 16, 16);
 }
 
+static void postpone(const mw_mapping_change_t *what, unsigned who) {
+	uint64_t frame = frames_of(who);
+	mw_mappings_postpone(what, &(mw_mapping_stack_t){.frames = &frame, .depth = 1});
+}
+
+/* A handler's changes may lie in any order: while the holder empties places, handlers fill them. */
+static void postponed_changes_are_applied_by_age(void) {
+	begin();
+	mw_mapping_change_t map_1 = mapped(100, 10), unmap_1 = unmapped(100, 10);
+	mw_mapping_change_t map_2 = mapped(100, 4), unmap_2 = unmapped(102, 2);
+	postpone(&unmap_2, 0);
+	postpone(&unmap_1, 0);
+	postpone(&map_2, 2);
+	postpone(&map_1, 1);
+	unmap(0, 1);
+	counts(1, 0, 0, 1, 10);
+	counts(2, 1, 2, 1, 4);
+	CHECK_EQ(mw_mappings_lost(), 0);
+}
+
 static void a_reset_forgets(void) {
 	begin();
 	map(100, 10, 1);
@@ -247,6 +267,7 @@ int main(void) {
 	RUN_IN_CHILD(late_changes_do_not_hit_newer_mappings);
 	RUN_IN_CHILD(segments_are_detached_as_a_whole);
 	RUN_IN_CHILD(postponed_changes_come_with_the_next);
+	RUN_IN_CHILD(postponed_changes_are_applied_by_age);
 	RUN_IN_CHILD(a_reset_forgets);
 	RUN_IN_CHILD(off_forgets_ranges);
 	RUN_IN_CHILD(threads_do_not_disturb_each_other);
