@@ -31,6 +31,59 @@ assert not any("quiet" in name for name in by_name), by_name.keys()
 END
 ok "a convoy: the lock by its name, who waits, who holds it"
 
+try 0 "$mallow" cpu --locks --json --for 2s "$pid"
+valid locks
+python3 - "$pid" <<'END' || fail "the locks are wrong in JSON"
+import json, re, sys
+data = json.load(open("out"))
+assert (data["view"], data["program"], data["pid"]) == ("locks", "locks", int(sys.argv[1])), data
+assert 1.5 < data["seconds"] < 60 and data["looks"] > 10 and data["stopped_seconds"] == 0, data
+sums = [lock["seconds"] for lock in data["locks"]]
+assert sums == sorted(sums, reverse=True), sums
+[cache] = [lock for lock in data["locks"] if lock["name"] == "cache_lock"]
+[heap] = [lock for lock in data["locks"] if lock["name"] is None]
+assert re.fullmatch("0x[0-9a-f]+", heap["address"]), heap
+readers = {one["thread"]: one for one in cache["waiters"]}
+assert set(readers) == {"reader-1", "reader-2"}, cache
+assert all(one["function"] == "look_up" and one["thread_id"] > 0 for one in readers.values()), cache
+assert abs(sum(one["seconds"] for one in readers.values()) - cache["seconds"]) < 1e-6, cache
+assert {"thread": "keeper", "function": "keep_forever"}.items() <= heap["holders"][0].items(), heap
+END
+ok "the same as JSON"
+
+# While the process is stopped nobody waits for a lock, and nothing is looked at.
+cpu_value() {
+    "$mallow" status --json "$pid" | python3 -c 'import json, sys
+print((json.load(sys.stdin)["cpu"] or {}).get(sys.argv[1], 0))' "$1"
+}
+exceeds() {
+    [ "$(cpu_value "$1")" -gt "$2" ]
+}
+# stop_when NAME VALUE OPTIONS: a command that samples; the process is stopped when this value of its
+# status is exceeded, and goes on when the command has ended.
+stop_when() {
+    local name=$1 value=$2 command status
+    shift 2
+    "$mallow" cpu "$@" --for 3s "$pid" >out 2>err &
+    command=$!
+    await 60 exceeds "$name" "$value"
+    kill -STOP "$pid"
+    wait "$command"
+    status=$?
+    kill -CONT "$pid"
+    return "$status"
+}
+stop_when samples "$(cpu_value samples)" --locks --json || fail "status $?, not 0"
+grep -q "note: pid $pid: the process was stopped" err || fail "the note is missing"
+python3 - <<'END' || fail "the time in which it was stopped counts"
+import json
+data = json.load(open("out"))
+assert data["stopped_seconds"] > 0.5, data
+assert max(lock["seconds"] for lock in data["locks"]) < data["seconds"] + 0.05, data
+assert data["seconds"] + data["stopped_seconds"] < 60, data
+END
+ok "a process that is stopped meanwhile"
+
 kill -9 "$pid"
 wait "$pid" 2>/dev/null
 build_steps <<'END'
@@ -45,7 +98,15 @@ END
 start_ready ./steps
 try 0 "$mallow" cpu --locks --for 0.3s "$pid"
 says out '^no thread waited for a lock in .* looks\)$'
-for option in --memory-cost --json "--event page-faults" "-o x.html"; do
+for option in --locks "" --memory-cost; do
+    # shellcheck disable=SC2086 # words
+    stop_when hz 0 $option
+    [ "$?" = 2 ] || fail "cpu $option of a process that is stopped: not status 2"
+    one_line_error
+    says err "pid $pid: nothing was sampled: the process is stopped, .*'kill -CONT $pid'"
+    [ ! -s out ] || fail "cpu $option: an empty table"
+done
+for option in --memory-cost "--event page-faults" "-o x.html"; do
     # shellcheck disable=SC2086 # words
     try 2 "$mallow" cpu --locks $option "$pid"
     one_line_error

@@ -32,5 +32,6 @@ diff -r dist "$source/dist" >/dev/null || {
 node --test test/
 cp "$here"/pages/*.mjs .
 cc -g -O1 -fno-builtin -o work "$here/work.c"
+cc -g -O1 -pthread -o locks "$here/../tool/locks.c"
 MALLOW_BUILD=$build node --test ${ONLY:+"--test-name-pattern=$ONLY"} --test-concurrency=1 \
     ./{flame,process,secret,tables}.mjs

@@ -3,6 +3,7 @@
 import {render} from "preact";
 import {useEffect, useErrorBoundary, useState} from "preact/hooks";
 import * as api from "./api.js";
+import {Asked} from "./asked.jsx";
 import {commandLine} from "./command.js";
 import {HeapMap} from "./heap-map.jsx";
 import {Histogram} from "./histogram.jsx";
@@ -14,7 +15,7 @@ import {Processes} from "./processes.jsx";
 import {Save} from "./save.jsx";
 import {Source} from "./source.jsx";
 import {makeHash, parseHash, shared, VIEWS} from "./url.js";
-import {Flame, Framed, Leaks, Top, Traces, Tree} from "./views.jsx";
+import {Flame, Framed, Top, Traces, Tree} from "./views.jsx";
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 
@@ -36,7 +37,7 @@ const TYPES = [
   "temporary_objects",
   "lifetime",
 ];
-const WITHOUT_FILTERS = ["overview", "leaks", "map"];
+const WITHOUT_FILTERS = ["overview", "leaks", "locks", "map"];
 
 function useHash() {
   const [hash, setHash] = useState(location.hash);
@@ -219,7 +220,8 @@ function View({place, hasControl}) {
     case "tree":
       return <Tree {...props} setQuery={setQuery} />;
     case "leaks":
-      return <Leaks key={target} target={target} hasControl={hasControl} />;
+    case "locks":
+      return <Asked key={target + view} {...props} hasControl={hasControl} />;
     case "map":
       return <HeapMap key={target} {...props} setQuery={setQuery} />;
     case "traces":

@@ -15,9 +15,9 @@ const OPTIONS = {
   between: "made-between",
   base: "base",
 };
-const SUBCOMMANDS = {overview: "timeline"};
+const SUBCOMMANDS = {overview: ["timeline"], locks: ["cpu", "--locks"]};
 /* These show a process, whatever is chosen. */
-const PLAIN = ["overview", "map", "leaks"];
+const PLAIN = ["overview", "map", "leaks", "locks"];
 
 /** A regular expression for this name alone. */
 export const exactly = name => `^${name.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}$`;
@@ -28,7 +28,7 @@ export function quote(word) {
 }
 
 export function commandLine({target, view, query}) {
-  const words = ["mallow", SUBCOMMANDS[view] ?? view];
+  const words = ["mallow", ...(SUBCOMMANDS[view] ?? [view])];
   if (PLAIN.includes(view)) return words.concat(quote(target)).join(" ");
   if (query.cpu) words.push("--cpu");
   for (const [key, option] of Object.entries(OPTIONS))

@@ -7,8 +7,9 @@ import {VIEWS} from "./url.js";
 /* Views of labels, each with a label that memory in use has in profiles with labels: those of other
  * tools, and dumps without --labels, have none. */
 const LABELS = {sizes: "bytes", lifetimes: "age", threads: "thread"};
-/* What CPU time does not have. */
-const MEMORY = ["sizes", "lifetimes", "map", "leaks"];
+/* What CPU time does not have, and what only processes that run have. */
+const MEMORY = ["sizes", "lifetimes", "map", "leaks"],
+  RUNNING = ["leaks", "locks"];
 
 const LATER_MS = 500;
 
@@ -31,6 +32,7 @@ export function useOffers({target, view, query}, status) {
       ? labels?.includes(name)
       : name === "map"
         ? isProcess(target)
-        : name !== "leaks" || status?.state === "running");
-  return Object.keys(VIEWS).filter(name => can(name) && !(query.cpu && MEMORY.includes(name)));
+        : !RUNNING.includes(name) || status?.state === "running");
+  const isOther = name => (query.cpu ? MEMORY.includes(name) : name === "locks" && name !== view);
+  return Object.keys(VIEWS).filter(name => can(name) && !isOther(name));
 }

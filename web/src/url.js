@@ -15,6 +15,7 @@ export const VIEWS = {
   traces: "Stacks",
   map: "Map",
   leaks: "Leaks",
+  locks: "Locks",
 };
 
 /** Options of the query that choose what is shown, in each view. */

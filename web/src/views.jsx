@@ -8,7 +8,7 @@ import {format, percent} from "./format.js";
 import {useLoad} from "./hooks.js";
 import {columnByPath, shortName} from "./trees.js";
 import {makeHash, shared} from "./url.js";
-import {Trouble, Waiting} from "./waiting.jsx";
+import {Waiting} from "./waiting.jsx";
 
 const PERIOD_MS = 2000;
 export const period = query => (query.live ? PERIOD_MS : 0);
@@ -291,7 +291,7 @@ export function Tree({target, query, setQuery}) {
 const STACKS_SHOWN = 200;
 
 /* A stack that opens below a line. */
-function Stack({frames, open, children}) {
+export function Stack({frames, open, children}) {
   return (
     <details class="stack" open={open}>
       <summary>
@@ -334,66 +334,6 @@ export function Traces({target, query}) {
         </p>
       )}
     </Waiting>
-  );
-}
-
-function Found({check}) {
-  const {direct, indirect, live} = check;
-  const blocks = one => `${format(one.bytes, "bytes")} in ${one.blocks} blocks`;
-  return (
-    <p role="status">
-      {direct.blocks + indirect.blocks === 0
-        ? `No leaks: pointers lead to all ${live.blocks} blocks (${format(live.bytes, "bytes")}).`
-        : `No pointer leads to ${blocks(direct)}; from these pointers lead to ` +
-          `${blocks(indirect)}.`}{" "}
-      The process was stopped for {format(check.pause_ns, "nanoseconds")}, and searched for{" "}
-      {format(check.scan_ns, "nanoseconds")}.
-    </p>
-  );
-}
-
-/* Blocks that no pointer leads to.  The check stops the process for some milliseconds, so it is the
- * user who asks for it. */
-export function Leaks({target, hasControl}) {
-  const [state, setState] = useState({});
-  const find = async () => {
-    setState({isRunning: true});
-    try {
-      setState({data: JSON.parse(await api.request("leaks", target))});
-    } catch (error) {
-      setState({error});
-    }
-  };
-  const {data, error, isRunning} = state;
-  return (
-    <section>
-      <p>
-        A check finds blocks that no pointer of the process leads to any more. The process is
-        stopped for some milliseconds, while it copies itself as by fork(2); then it goes on, and
-        the copy is searched. Until that is over, pages that the process writes take memory twice.
-      </p>
-      {hasControl ? (
-        <div class="bar">
-          <button onClick={find} disabled={isRunning}>
-            find leaks
-          </button>
-          <span class="dim">{isRunning ? "searching the copy…" : ""}</span>
-        </div>
-      ) : (
-        <p>
-          This page only reads. That of <code>mallow web --control</code> can request a check;{" "}
-          <code>mallow leaks {target}</code> does it in a terminal.
-        </p>
-      )}
-      <Trouble error={error} />
-      {data && <Found check={data.check} />}
-      {data?.stacks.map((stack, i) => (
-        <Stack key={i} frames={stack.frames} open={i < 5}>
-          <b>{format(stack.bytes, "bytes")}</b> {stack.direct.blocks + stack.indirect.blocks}
-          {" blocks "}
-        </Stack>
-      ))}
-    </section>
   );
 }
 

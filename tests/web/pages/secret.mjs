@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import {existsSync, readFileSync, rmSync, writeFileSync} from "node:fs";
 import {test} from "node:test";
 import {
+  begin,
   browser,
+  build,
   url,
   live,
   mallow,
@@ -128,4 +130,36 @@ test("--control: a mark is set, sampling stops", async () => {
     .waitFor();
   await isAccessible(page);
   await close(page, "control");
+});
+
+test("--control: locks that threads wait for, and who holds them", async () => {
+  const locks = begin(new URL("locks", import.meta.url).pathname, [], {
+    env: {
+      ...process.env,
+      LD_PRELOAD: `${build}/lib/libmallow.so`,
+      MALLOW_CONF: "prof_state_min:0",
+    },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  await new Promise(done => locks.stdout.once("data", done));
+  const at = await serve(["--no-browser", "--control", String(locks.pid)]);
+  const page = await open(`#/${locks.pid}/flame`, {at});
+  assert.equal(await page.getByRole("link", {name: "Locks"}).count(), 0);
+  await page.getByLabel("what is shown").selectOption("CPU time");
+  /* The flame graph has no CPU time to show yet. */
+  await page.getByRole("alert").waitFor();
+  forgive("500");
+  await page.getByRole("link", {name: "Locks"}).click();
+  await page.getByRole("button", {name: "find locks"}).click();
+  await page.getByText(/^Locks that threads waited for in [0-9.]+ s \([0-9]+ looks\)/).waitFor();
+  const lock = page.locator("tbody", {hasText: "cache_lock"});
+  const text = await lock.innerText();
+  assert.match(text, /s\s+reader-1 [0-9]+, in look_up/);
+  assert.match(text, /s\s+held by refresher [0-9]+, mostly in refresh_cache/);
+  assert.equal(
+    await page.getByRole("button", {name: "copy command"}).getAttribute("title"),
+    `mallow cpu --locks ${locks.pid}`,
+  );
+  await isAccessible(page);
+  await close(page, "locks");
 });

@@ -11,8 +11,10 @@
 
 #include "cli/complain.h"
 #include "cli/pager.h"
+#include "cli/print.h"
 #include "cli/terminal.h"
 #include "cmd/cpu/cpu_command.h"
+#include "cmd/cpu/lock_table.h"
 #include "cmd/cpu/lock_waits.h"
 #include "cmd/input/cpu_rate.h"
 #include "cmd/input/load.h"
@@ -21,6 +23,7 @@
 #include "formats/file/open_state_file.h"
 #include "formats/state/state_file.h"
 #include "live/control.h"
+#include "live/process/process.h"
 #include "live/sampling_lease.h"
 #include "model/monotonic.h"
 #include "symbol/kernel.h"
@@ -51,7 +54,9 @@ typedef struct samples {
 	mw_reply_t begun;
 	uint64_t since_ns; /* CLOCK_MONOTONIC */
 	bool has_faults;   /* of the kernel's frames, those that handle page faults are known */
-	char reset[160];   /* that the counters were set to zero meanwhile; "": they were not */
+	double stopped_seconds; /* in which a signal or a debugger had stopped the process */
+	bool is_stopped;        /* at the end */
+	char reset[160]; /* that the counters were set to zero meanwhile; "": they were not */
 } samples_t;
 
 static volatile sig_atomic_t interrupted;
@@ -59,6 +64,15 @@ static volatile sig_atomic_t interrupted;
 static void on_interrupt(int signal_number) {
 	(void)signal_number;
 	interrupted = 1;
+}
+
+/* Looks whether the process is stopped, as it was for all of the time since the last look then. */
+static void look_at_stop(const mw_target_t *target, samples_t *samples, double seconds) {
+	mw_process_t process;
+	int pid = mw_target_process(target);
+	samples->is_stopped =
+		pid > 0 && mw_process_read(mw_process_thread(pid), &process) && process.paused;
+	samples->stopped_seconds += samples->is_stopped ? seconds : 0;
 }
 
 /* Looks at the locks that threads wait for.  The look does not count if the process has ended:
@@ -72,7 +86,8 @@ static void poll_locks(const cpu_job_t *job, mw_lease_t *lease) {
 }
 
 /* Waits, and shows how far it is. Returns the seconds that it took. */
-static double wait_for(const mw_target_t *target, const cpu_job_t *job, mw_lease_t *lease) {
+static double wait_for(const mw_target_t *target, const cpu_job_t *job, samples_t *samples) {
+	mw_lease_t *lease = &samples->lease;
 	struct sigaction action = {.sa_handler = on_interrupt}, interrupt, terminate, hangup;
 	const struct timespec step = {.tv_nsec = job->locks != NULL ? LOOK_NS : STEP_NS};
 	double begin = mw_monotonic_seconds(), past = 0, seconds = job->seconds;
@@ -85,8 +100,12 @@ static double wait_for(const mw_target_t *target, const cpu_job_t *job, mw_lease
 		const struct timespec rest = {.tv_nsec = (long)((seconds - past) * 1e9)};
 		nanosleep(seconds - past < (double)step.tv_nsec / 1e9 ? &rest : &step, NULL);
 		mw_lease_keep(lease);
-		poll_locks(job, lease);
-		past = mw_monotonic_seconds() - begin;
+		double now = mw_monotonic_seconds() - begin;
+		look_at_stop(target, samples, now - past);
+		past = now;
+		/* A stopped process waits for no lock. */
+		if (!samples->is_stopped)
+			poll_locks(job, lease);
 	}
 	mw_progress_end();
 	sigaction(SIGINT, &interrupt, NULL);
@@ -113,6 +132,10 @@ static void say_notes(const mw_target_t *target, const mw_snapshot_t *after,
 			 whole - *seconds, *seconds);
 		mw_complain("note: pid %d: %s", target->pid, samples->reset);
 	}
+	if (samples->stopped_seconds > 0)
+		mw_complain("note: pid %d: the process was stopped, by a signal or a debugger, for "
+			    "about %.3g of %.3g s",
+			    target->pid, samples->stopped_seconds, whole);
 	if (live->cpu_error == MW_CPU_NO_SIGNAL)
 		mw_complain(
 			"note: pid %d: the samples ended early: the program has handlers of its "
@@ -175,18 +198,31 @@ static void say_waiting(const mw_target_t *target, const cpu_job_t *job,
 
 /* Shows the locks that threads waited for. */
 static int show_locks(const mw_target_t *target, const cpu_job_t *job, const mw_snapshot_t *after,
-		      double seconds, mw_error_t *error) {
+		      const samples_t *samples, double seconds, mw_error_t *error) {
+	size_t count;
+	mw_lock_table_t table;
+	uint64_t looks;
+	const mw_lock_wait_t *waits = mw_lock_waits_all(job->locks, &count, &looks);
 	if (mw_lock_waits_were_refused(job->locks))
 		return mw_error_set(error,
 				    "pid %d: the kernel does not tell what its threads wait for: "
 				    "that takes the right to trace the process (ptrace(2))",
 				    target->pid);
 	mw_profile_t *profile = mw_profile_of_cpu(after);
-	mw_lock_waits_add(job->locks, profile);
+	mw_lock_table_make(&table, waits, count, profile);
+	table.looks = looks;
+	table.stopped_seconds = samples->stopped_seconds;
+	table.seconds = seconds > table.stopped_seconds ? seconds - table.stopped_seconds : 0;
 	mw_load_names(target, NULL, MW_LOAD_SYMBOLS_NOTES, profile);
-	mw_lock_waits_print(stdout, job->locks, profile, seconds);
+	mw_lock_table_name(&table, profile);
+	int result = 0;
+	if (job->arguments->options.json.given)
+		result = mw_print_json(mw_lock_table_json(&table, profile));
+	else
+		mw_lock_table_print(stdout, &table);
+	mw_lock_table_release(&table);
 	mw_profile_free(profile);
-	return 0;
+	return result;
 }
 
 static int show(const mw_target_t *target, const cpu_job_t *job, const mw_snapshot_t *after,
@@ -263,6 +299,17 @@ static int say_not_begun(const mw_target_t *target, const cpu_job_t *job, sample
 		target->pid, job->wait_seconds, why[0] != '\0' ? "; " : "", why);
 }
 
+/* True if the process is stopped and there is nothing to show. */
+static bool is_empty_by_stop(const cpu_job_t *job, const mw_snapshot_t *after,
+			     const samples_t *samples) {
+	size_t waits = 0;
+	uint64_t looks;
+	if (job->locks != NULL)
+		mw_lock_waits_all(job->locks, &waits, &looks);
+	return samples->is_stopped &&
+	       (job->locks != NULL ? waits == 0 : after->live.cpu_samples == 0);
+}
+
 /* Takes samples between two copies of the state file, which is kept open, because the process may
  * end meanwhile. */
 static int sample(const mw_target_t *target, const cpu_job_t *job, int fd, mw_error_t *error) {
@@ -278,7 +325,7 @@ static int sample(const mw_target_t *target, const cpu_job_t *job, int fd, mw_er
 		mw_snapshot_free(before);
 		return say_not_begun(target, job, &samples, error);
 	}
-	double seconds = wait_for(target, job, &samples.lease);
+	double seconds = wait_for(target, job, &samples);
 	if (!mw_lease_has_process(&samples.lease))
 		mw_complain("note: pid %d: the process %s after %.3g s", target->pid,
 			    mw_target_end(target, fd), seconds);
@@ -291,12 +338,19 @@ static int sample(const mw_target_t *target, const cpu_job_t *job, int fd, mw_er
 	int result = read_cpu(fd, target, &after, error);
 	if (result == 0) {
 		mw_snapshot_cpu_since(after, before);
-		say_notes(target, after, before, &samples, &seconds);
-		if (job->is_cost)
+		if (!is_empty_by_stop(job, after, &samples))
+			say_notes(target, after, before, &samples, &seconds);
+		if (is_empty_by_stop(job, after, &samples))
+			result = mw_error_set(error,
+					      "pid %d: nothing was sampled: the process is "
+					      "stopped, by a signal or a debugger; 'kill -CONT %d' "
+					      "has it go on",
+					      target->pid, target->pid);
+		else if (job->is_cost)
 			result = show_memory_cost(target, job, fd, before, after, &samples, seconds,
 						  error);
 		else if (job->locks != NULL)
-			result = show_locks(target, job, after, seconds, error);
+			result = show_locks(target, job, after, &samples, seconds, error);
 		else
 			result = show(target, job, after, &samples, seconds, error);
 		mw_snapshot_free(after);
@@ -339,8 +393,8 @@ static bool is_alone(const mw_arguments_t *arguments, const char *table,
 
 static bool are_tables_alone(const mw_arguments_t *arguments) {
 	static const char *const beside_cost[] = {"wall", "event", "output", "format", NULL};
-	static const char *const beside_locks[] = {"memory-cost", "event", "output",
-						   "format",      "json",  NULL};
+	static const char *const beside_locks[] = {"memory-cost", "event", "output", "format",
+						   NULL};
 	return is_alone(arguments, "memory-cost", beside_cost) &&
 	       is_alone(arguments, "locks", beside_locks);
 }

@@ -66,6 +66,7 @@ static const struct {
 	{"start-cpu", {"start", "--cpu"}},
 	{"stop-cpu", {"stop", "--cpu"}},
 	{"leaks", {"leaks", "--json"}},
+	{"locks", {"cpu", "--locks", "--json", "--for=10s"}},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof(array[0]))
@@ -206,11 +207,11 @@ static void change(const mw_web_site_t *site, const mw_http_request_t *request, 
 		mw_web_words_t words = begin_words(requests[i].words[0]);
 		char word[NAME_BYTES];
 		const char *value = mw_http_query(request, "value");
-		if (requests[i].words[1] != NULL) {
-			bool is_setting = strchr(requests[i].words[1], '=') != NULL;
-			snprintf(word, sizeof(word), "%s%s", requests[i].words[1],
-				 is_setting && value != NULL ? value : "");
-			mw_web_words_add(&words, word);
+		for (size_t k = 1; k < COUNT(requests[i].words) && requests[i].words[k]; k++) {
+			const char *its = requests[i].words[k];
+			bool is_setting = its[strlen(its) - 1] == '=';
+			snprintf(word, sizeof(word), "%s%s", its, value != NULL ? value : "");
+			mw_web_words_add(&words, is_setting ? word : its);
 		}
 		say_done(site, request, &words, answer);
 	}
