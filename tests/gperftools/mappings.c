@@ -162,7 +162,8 @@ static void use_handlers(void) {
 		free(malloc(1000 + (size_t)i % 5000));
 		CHECK(munmap(map(16 * KIB), 16 * KIB) == 0);
 	}
-	CHECK(signal(SIGALRM, SIG_IGN) != SIG_ERR); /* the last tick's handler would set the timer */
+	/* The last tick's handler would set the timer. */
+	CHECK(signal(SIGALRM, SIG_IGN) != SIG_ERR);
 	CHECK(timer_delete(timer) == 0);
 }
 

@@ -59,8 +59,8 @@ print((json.load(sys.stdin)["cpu"] or {}).get(sys.argv[1], 0))' "$1"
 exceeds() {
     [ "$(cpu_value "$1")" -gt "$2" ]
 }
-# stop_when NAME VALUE OPTIONS: a command that samples; the process is stopped when this value of its
-# status is exceeded, and goes on when the command has ended.
+# stop_when NAME VALUE OPTIONS: a command that samples; the process is stopped when this value of
+# its status is exceeded, and goes on when the command has ended.
 stop_when() {
     local name=$1 value=$2 command status
     shift 2
@@ -79,7 +79,8 @@ python3 - <<'END' || fail "the time in which it was stopped counts"
 import json
 data = json.load(open("out"))
 assert data["stopped_seconds"] > 0.5, data
-assert max(lock["seconds"] for lock in data["locks"]) < data["seconds"] + 0.05, data
+waited = [one["seconds"] for lock in data["locks"] for one in lock["waiters"]]
+assert max(waited) < data["seconds"] + 0.05, data
 assert data["seconds"] + data["stopped_seconds"] < 60, data
 END
 ok "a process that is stopped meanwhile"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// asked.jsx: what the page finds out only when it is asked, because the process is disturbed for it:
-// leaks, and locks that threads wait for.
+// asked.jsx: leaks, and locks that threads wait for.  The user asks for each, because finding them
+// disturbs the process.
 import {useState} from "preact/hooks";
 import * as api from "./api.js";
 import {commandLine} from "./command.js";
@@ -94,8 +94,9 @@ const KINDS = {
     running: "looking for ten seconds…",
     text:
       "For ten seconds the threads of the process are looked at a hundred times a second: which " +
-      "lock each waits for, and which thread holds it. Samples of wall-clock time, which interrupt " +
-      "each thread as often, say where they are. Looking takes the right to trace the process.",
+      "lock each waits for, and which thread holds it. Samples of wall-clock time, which " +
+      "interrupt each thread as often, say where they are. Looking takes the right to trace the " +
+      "process.",
   },
 };
 
