@@ -106,9 +106,13 @@ void mw_children_poll(mw_children_t *children, int pid) {
 	mw_places_t places = {0};
 	mw_places_add_directories(&places);
 	members_t members = find_members(&places, children->session);
-	for (size_t i = 0; i < members.count; i++)
-		if (!members.items[i].place->alive && is_empty(children, &members.items[i]))
-			mw_place_remove(members.items[i].place);
+	for (size_t i = 0; i < members.count; i++) {
+		const member_t *member = &members.items[i];
+		/* The program may have ended meanwhile: its file says why it has no samples. */
+		if (member->place->pid != pid && !member->place->alive &&
+		    is_empty(children, member))
+			mw_place_remove(member->place);
+	}
 	members_release(&members);
 	mw_places_release(&places);
 }

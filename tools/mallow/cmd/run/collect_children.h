@@ -42,7 +42,7 @@ typedef void mw_child_see_t(void *context, const mw_target_t *target, bool is_pr
 void mw_children_visit(const mw_children_t *children, mw_child_see_t *see, void *context);
 
 /* Called from time to time while the program with this pid runs.  Opens the program's state
- * file, and removes files of processes that ended without a sample. */
+ * file, and removes files of other processes that ended without a sample. */
 void mw_children_poll(mw_children_t *children, int pid);
 
 #endif
