@@ -120,6 +120,7 @@ is_faster() {
     grep -q ', 100 Hz' <<<"$("$mallow" status "$python")"
 }
 await 60 is_faster
+await 60 waits_for_interrupt "$session"
 sleep 1
 kill -INT "$session"
 wait "$session" || fail "^C"

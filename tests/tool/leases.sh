@@ -26,6 +26,10 @@ is_on() { grep -qE "\"hz\": $1\\b" <<<"$("$mallow" status --json "$pid")"; }
 # The heap's samples.
 is_active() { grep -qE '"active": true' <<<"$("$mallow" status --json "$pid")"; }
 is_inactive() { ! is_active; }
+# The control section begins with the sequence. `before` is what it was.
+sequence() { od -An -j4096 -N4 -tu4 "/dev/shm/mallow-$(id -u)/$pid".*; }
+has_asked() { [ "$(sequence)" != "$before" ]; }
+is_stopped() { grep -q '^State:.T' "/proc/$1/status"; }
 # total FILE: seconds of CPU time in the profile.
 total() {
     "$mallow" top --json "$1" | python3 -c 'import json, sys
@@ -63,6 +67,7 @@ says err 'another mallow samples CPU time of this process; try again when it has
 try 0 "$mallow" start --cpu --cpu-rate 50 "$pid"
 says err "note: pid $pid: until another mallow ends, CPU time is on, 100 Hz"
 is_on 100 || fail "the rate of the one that watches was changed"
+await 60 waits_for_interrupt "$first"
 kill -INT "$first"
 wait "$first" || fail "^C"
 is_on 50 || fail "what the user switched on did not stay: $("$mallow" status "$pid")"
@@ -139,11 +144,44 @@ kill -STOP "$first"
 await 60 is_left_alone
 kill -CONT "$first"
 await 60 is_on 100
+await 60 waits_for_interrupt "$first"
 kill -INT "$first"
 wait "$first" || fail "a command that was stopped"
 says err "note: pid $pid: nothing was sampled for about [0-9.]+ s, in which this command was"
 says out 'compute'
 ok "a command that was stopped goes on, and says what is missing"
+
+# The command does not run between the answer of the process and its own look at it.
+finish
+for command in "cpu --for 600s -o cpu.pb.gz" "start --for 600s -o heap.pb.gz"; do
+    begin
+    try 0 "$mallow" stop "$pid"
+    if [ "${command%% *}" = cpu ]; then
+        yes=is_sampled no=is_left_alone
+    else
+        yes=is_active no=is_inactive
+    fi
+    kill -STOP "$pid"
+    await 60 is_stopped "$pid"
+    before=$(sequence)
+    # shellcheck disable=SC2086 # words
+    "$mallow" $command --wait 600 "$pid" >out 2>err &
+    first=$!
+    await 60 has_asked
+    kill -STOP "$first"
+    await 60 is_stopped "$first"
+    kill -CONT "$pid"
+    await 60 "$yes"
+    await 60 "$no"
+    kill -CONT "$first"
+    await 60 "$yes"
+    await 60 waits_for_interrupt "$first"
+    kill -INT "$first"
+    wait "$first" || fail "$command: a lease that was over at once"
+    finish
+done
+ok "a command that was stopped before it saw that it may begin"
+begin
 
 # --- the heap ---
 try 0 "$mallow" stop "$pid"
@@ -160,6 +198,7 @@ await 60 is_active
 try 0 "$mallow" stop "$pid"
 says err "until another 'mallow start --for' ends, sampling is on"
 is_active || fail "stop ended the session of another"
+await 60 waits_for_interrupt "$first"
 kill -INT "$first"
 wait "$first" || fail "^C of a session"
 is_inactive || fail "sampled after the session"
@@ -264,9 +303,6 @@ finish
 ok "why nothing is sampled"
 
 # --- the counters are set to zero meanwhile ---
-# The control section begins with the sequence.
-sequence() { od -An -j4096 -N4 -tu4 "/dev/shm/mallow-$(id -u)/$pid".*; }
-has_asked() { [ "$(sequence)" != "$before" ]; }
 begin
 for command in "cpu --for 600s -o cpu.pb.gz" "start --for 600s -o heap.pb.gz" \
     "cpu --for 600s --memory-cost"; do
@@ -278,6 +314,7 @@ for command in "cpu --for 600s -o cpu.pb.gz" "start --for 600s -o heap.pb.gz" \
     sleep 1
     "$mallow" reset "$pid" >/dev/null || fail "reset"
     sleep 0.5
+    await 60 waits_for_interrupt "$first"
     kill -INT "$first"
     wait "$first" || fail "$command: status $?"
     says err "note: pid $pid: 'mallow reset' set the counters to zero after [0-9.]+ s: this is \

@@ -115,6 +115,12 @@ is_interrupted() {
     kill -INT "$1" 2>/dev/null
     has_ended "$1"
 }
+# waits_for_interrupt PID: a command that the shell started in the background has its handler of ^C.
+# Before the shell executes the command, the shell itself has one.
+waits_for_interrupt() {
+    [ "$(cat "/proc/$1/comm")" = mallow ] &&
+        (((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status") & 1 << (2 - 1)) != 0))
+}
 has_ended() {
     ! kill -0 "$1" 2>/dev/null || grep -qs "^State:.*zombie" "/proc/$1/status"
 }

@@ -102,15 +102,23 @@ static void take_lease(lease_t *lease, uint32_t rate, uint32_t beats) {
 		return;
 	atomic_store_explicit(&lease->until_ns, mw_os_monotonic_coarse_ns() + MW_LEASE_NS,
 			      memory_order_relaxed);
-	atomic_store_explicit(&lease->held, held_of(rate, beats), memory_order_relaxed);
+	/* Release: pairs with the acquire in look_at(). */
+	atomic_store_explicit(&lease->held, held_of(rate, beats), memory_order_release);
+}
+
+static uint32_t word(const _Atomic uint32_t *word) {
+	return atomic_load_explicit(word, memory_order_relaxed);
 }
 
 /* Returns the rate of the lease; 0: none is held. A lease with new beats is prolonged. Another one
- * ends when its time is over, or as soon as the tool has withdrawn it. */
-static uint32_t look_at(lease_t *lease, uint32_t wanted, uint32_t beats) {
+ * ends when its time is over, or as soon as the tool has withdrawn it. The words are read after the
+ * lease: what they said before another thread granted it anew does not end it. */
+static uint32_t look_at(lease_t *lease, const _Atomic uint32_t *rate_word,
+			const _Atomic uint32_t *beats_word) {
 	uint64_t held = atomic_load_explicit(&lease->held, memory_order_acquire);
 	if (rate_of(held) == 0)
 		return 0;
+	uint32_t wanted = word(rate_word), beats = word(beats_word);
 	uint64_t now_ns = mw_os_monotonic_coarse_ns();
 	if (wanted != 0 && beats != (uint32_t)(held >> 32)) {
 		/* Stored first: who sees the new beats sees the new time. */
@@ -126,25 +134,20 @@ static uint32_t look_at(lease_t *lease, uint32_t wanted, uint32_t beats) {
 	return held_rate(lease);
 }
 
-static uint32_t word(const _Atomic uint32_t *word) {
-	return atomic_load_explicit(word, memory_order_relaxed);
-}
-
 uint32_t mw_requests_cpu_rate(void) {
 	uint32_t wanted = word(&standing.cpu_rate);
 	if (MW_LIKELY(held_rate(&standing.cpu) == 0))
 		return wanted;
 	const mw_state_control_t *words = mw_requests_words();
 	uint32_t rate =
-		words ? look_at(&standing.cpu, word(&words->lease_cpu_hz), word(&words->cpu_beats))
-		      : 0;
+		words ? look_at(&standing.cpu, &words->lease_cpu_hz, &words->cpu_beats) : 0;
 	return rate != 0 ? rate : wanted;
 }
 
 bool mw_requests_is_active(void) {
 	const mw_state_control_t *words = mw_requests_words();
-	return standing.active || (words && look_at(&standing.heap, word(&words->lease_active),
-						    word(&words->heap_beats)) != 0);
+	return standing.active || (words && look_at(&standing.heap, &words->lease_active,
+						    &words->heap_beats) != 0);
 }
 
 void mw_requests_refuse_cpu(void) {

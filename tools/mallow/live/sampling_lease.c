@@ -19,6 +19,9 @@
 #include "state/lease.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
+/* How often a lease is asked for that is over at once. Each time this command has not run for
+ * MW_LEASE_NS. */
+#define TAKE_TRIES 5
 
 /* ---- words of the control page ---- */
 
@@ -121,7 +124,7 @@ static void beat(const mw_lease_t *lease) {
 
 static void *prolong(void *context) {
 	mw_lease_t *lease = context;
-	uint64_t last_ns = mw_monotonic_ns();
+	uint64_t last_ns = lease->last_beat_ns;
 	pthread_mutex_lock(&lease->mutex);
 	while (!lease->is_ending) {
 		uint64_t next_ns = last_ns + MW_LEASE_BEAT_NS;
@@ -165,14 +168,39 @@ static int request(mw_lease_t *lease, mw_request_kind_t kind, mw_reply_t *reply,
 	return mw_control_send(lease->target, &what, lease->wait_seconds, reply, error);
 }
 
+/* Prolongs a lease that the process has just granted, and returns whether it holds. The lease is over
+ * if this command did not run for MW_LEASE_NS, so that nobody prolonged it. */
+static bool holds(mw_lease_t *lease, uint64_t begin_ns) {
+	uint32_t held;
+	/* The beat is before the look: a lease that holds now sees it in time. */
+	lease->last_beat_ns = mw_monotonic_ns();
+	beat(lease);
+	return lease->last_beat_ns - begin_ns < MW_LEASE_NS ||
+	       !read_word(lease, lease->held_at, &held) || held != 0;
+}
+
+/* Asks for the lease, and again if it was over before this command could prolong it. */
+static int take_lease(mw_lease_t *lease, mw_reply_t *reply, mw_error_t *error) {
+	for (int tries = 1;; tries++) {
+		uint64_t begin_ns = mw_monotonic_ns();
+		int result = request(lease, MW_REQUEST_LEASE, reply, error);
+		if (lease->fd < 0 || reply->outcome != MW_OUTCOME_DONE || holds(lease, begin_ns) ||
+		    tries == TAKE_TRIES)
+			return result;
+		close(lease->fd);
+		lease->fd = -1;
+	}
+}
+
 int mw_lease_begin(mw_lease_t *lease, const mw_target_t *target, uint32_t rate, double wait_seconds,
 		   mw_reply_t *reply, mw_error_t *error) {
 	*lease = (mw_lease_t){.is_cpu = rate != 0,
 			      .rate = rate != 0 ? rate : 1,
 			      .fd = -1,
 			      .target = target,
-			      .wait_seconds = wait_seconds};
-	if (request(lease, MW_REQUEST_LEASE, reply, error) == 0) {
+			      .wait_seconds = wait_seconds,
+			      .last_beat_ns = mw_monotonic_ns()};
+	if (take_lease(lease, reply, error) == 0) {
 		if (start_thread(lease))
 			return 0;
 		mw_error_set(error, "%s: cannot start a thread", target->shown);

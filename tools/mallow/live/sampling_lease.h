@@ -29,6 +29,7 @@ typedef struct mw_lease {
 	/* Of the thread that prolongs the lease. */
 	const mw_target_t *target;
 	double wait_seconds;
+	uint64_t last_beat_ns; /* before the thread */
 	pthread_t thread;
 	pthread_mutex_t mutex;
 	pthread_cond_t condition;
