@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * leaks.c [hidden|large] -- leaks what leaks.sh counts, prints "ready", and goes on allocating
  * until its input ends.  "hidden": it also holds one block by an inverted pointer, and replaces it
- * all the time.  "large": it leaks one large block and one small one only. */
+ * all the time.  "large": it leaks one large block and one small one only, and keeps a
+ * large one. */
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,6 +59,8 @@ static __attribute__((noinline)) void leak_cycles(void) {
 	}
 }
 
+#define LARGE_BYTES ((size_t)64 << 20)
+
 static node_t *volatile kept;
 static uintptr_t volatile hidden;
 
@@ -66,8 +69,16 @@ static __attribute__((noinline)) void hide(void) {
 	hidden = ~(uintptr_t)malloc(7000);
 }
 
+static void *volatile kept_large;
+
+/* The leaked block lies below a kept one of its size, where nothing was mapped before: what the
+ * loader has unmapped (ld.so.cache, or the rest beside an aligned library) lies above, and a pointer
+ * to it that the loader has left somewhere does not point into the leaked block. */
 static __attribute__((noinline)) void leak_large(void) {
-	char *volatile block = malloc((size_t)64 << 20);
+	kept_large = malloc(LARGE_BYTES);
+	char *volatile block = malloc(LARGE_BYTES);
+	if ((uintptr_t)block > (uintptr_t)kept_large)
+		abort();
 	block = malloc(16);
 	block = NULL;
 	(void)block;
