@@ -168,8 +168,8 @@ static int request(mw_lease_t *lease, mw_request_kind_t kind, mw_reply_t *reply,
 	return mw_control_send(lease->target, &what, lease->wait_seconds, reply, error);
 }
 
-/* Prolongs a lease that the process has just granted, and returns whether it holds. The lease is over
- * if this command did not run for MW_LEASE_NS, so that nobody prolonged it. */
+/* Prolongs a lease that the process has just granted, and returns whether it holds. The lease is
+ * over if this command did not run for MW_LEASE_NS, so that nobody prolonged it. */
 static bool holds(mw_lease_t *lease, uint64_t begin_ns) {
 	uint32_t held;
 	/* The beat is before the look: a lease that holds now sees it in time. */
