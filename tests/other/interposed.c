@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * interposed.c -- a program that makes malloc call the kernel in each way: blocks of all sizes,
  * memory that grows and is returned, samples, threads that wait for each other's locks, and a
- * child. */
+ * child.
+ * interposed [ROUNDS]: how often each thread does its work, 1 time unless it is given. */
 #include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -34,6 +35,14 @@ static void *work(void *unused) {
 	return NULL;
 }
 
+static int rounds = 1;
+
+static void *work_often(void *unused) {
+	for (int i = 0; i < rounds; i++)
+		work(unused);
+	return NULL;
+}
+
 static void large_blocks(void) {
 	char *block = malloc((size_t)1 << 20);
 	require(block != NULL);
@@ -60,12 +69,14 @@ static void fork_one(void) {
 #endif
 }
 
-int main(void) {
+int main(int argc, char **argv) {
 	pthread_t threads[THREADS];
+	if (argc > 1)
+		rounds = atoi(argv[1]);
 	work(NULL);
 	large_blocks();
 	for (int i = 0; i < THREADS; i++)
-		require(pthread_create(&threads[i], NULL, work, NULL) == 0);
+		require(pthread_create(&threads[i], NULL, work_often, NULL) == 0);
 	fork_one();
 	for (int i = 0; i < THREADS; i++)
 		require(pthread_join(threads[i], NULL) == 0);

@@ -26,13 +26,13 @@ mapfile -t functions < <({
 
 cc -O1 -fno-builtin -pthread "$source/tests/other/interposed.c" -o "$work/program"
 
-# try FUNCTION KIND OPTIONS
+# try FUNCTION KIND OPTIONS [ROUNDS]
 try() {
     local mine=$work/$1-$2.so order
     cc -O1 -fno-builtin -w -shared -fPIC -D_GNU_SOURCE -DREPLACED="$1" -DKIND="$2" \
         "$source/tests/other/interposer.c" -o "$mine"
     for order in "$mine $library" "$library $mine"; do
-        timeout -s KILL 60 env LD_PRELOAD="$order" MALLOW_CONF="$3" "$work/program" \
+        timeout -s KILL 60 env LD_PRELOAD="$order" MALLOW_CONF="$3" "$work/program" ${4+"$4"} \
             >"$mine.out" 2>&1 || {
             echo "FAILED: $1, kind $2, ${order// /, then }: status $?: $(tail -n 1 "$mine.out")"
             touch "$work/failed"
@@ -50,6 +50,12 @@ done
 # Each block a sample: a sample calls none of these.
 for function in memcpy memset memmove memcmp; do
     try "$function" 2 prof_sample:1
+done
+# Signals of samples interrupt malloc, and their handlers ask for the signal's action.
+for kind in 1 2; do
+    for event in "" ,prof_cpu_event:page-faults; do
+        try sigaction "$kind" "prof_cpu:10000$event,prof_state_min:0" 100
+    done
 done
 [ ! -e "$work/failed" ] || exit 1
 echo "ok ${#functions[@]} functions"

@@ -4,8 +4,9 @@
  *
  * A library that is preloaded beside mallow may replace libc's functions, syscall(2) among them,
  * and its replacement may allocate or wait for a lock.  malloc would then call itself with its
- * locks held.  So mallow makes its system calls itself, but for sigaction(2) and what starts
- * threads, which no call of malloc makes unless an option asks for it. */
+ * locks held.  So mallow makes its system calls itself, but for sigaction(2), which it calls by a
+ * name that nobody replaces (os/signal/signal.h), and what starts threads, which no call of malloc
+ * makes unless an option asks for it. */
 #ifndef MW_OS_SYSTEM_CALL_H
 #define MW_OS_SYSTEM_CALL_H
 

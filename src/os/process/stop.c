@@ -92,12 +92,12 @@ static bool take_signal(void) {
 				   .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
 	sigfillset(&action.sa_mask);
 	stops.signal_number = mw_os_signal_find_free(0);
-	return stops.signal_number != 0 && sigaction(stops.signal_number, &action, NULL) == 0;
+	return stops.signal_number != 0 && mw_os_action(stops.signal_number, &action, NULL) == 0;
 }
 
 static void leave_signal(void) {
 	struct sigaction now;
-	if (sigaction(stops.signal_number, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
+	if (mw_os_action(stops.signal_number, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) &&
 	    now.sa_sigaction == on_stop)
 		mw_os_signal_discard(stops.signal_number);
 }

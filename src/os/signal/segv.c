@@ -10,6 +10,7 @@
 
 #include "os/platform/arch.h"
 #include "os/platform/system_call.h"
+#include "os/signal/signal.h"
 
 /* Value of siginfo's si_errno, which Linux leaves 0, for a signal that this handler has seen.
  * Without it, a program's handler that calls the handler it replaced, which is this one, would call
@@ -35,7 +36,7 @@ static fault_t *fault_of(int number) {
 
 static void to_default(int number, const siginfo_t *info) {
 	struct sigaction standard = {.sa_handler = SIG_DFL};
-	sigaction(number, &standard, NULL);
+	mw_os_action(number, &standard, NULL);
 	/* A signal that the processor raised is raised again when the access is repeated; a signal
 	 * that was sent is not. */
 	if (info->si_code <= 0)
@@ -54,7 +55,7 @@ static void pass_on(const struct sigaction *next, int number, siginfo_t *info, v
 	}
 	if ((unsigned)next->sa_flags & SA_RESETHAND) {
 		struct sigaction standard = {.sa_handler = SIG_DFL};
-		sigaction(number, &standard, NULL);
+		mw_os_action(number, &standard, NULL);
 	}
 	if ((unsigned)next->sa_flags & SA_SIGINFO)
 		next->sa_sigaction(number, info, context);
@@ -105,13 +106,13 @@ static bool install_before(int number, const struct sigaction *next) {
 	action.sa_sigaction = on_fault;
 	action.sa_flags = (int)(((unsigned)next->sa_flags & ~(unsigned)SA_RESETHAND) | SA_SIGINFO |
 				SA_ONSTACK);
-	return sigaction(number, &action, NULL) == 0;
+	return mw_os_action(number, &action, NULL) == 0;
 }
 
 static bool start(int number) {
 	int saved_errno = errno;
 	fault_t *fault = fault_of(number);
-	bool done = sigaction(number, NULL, &fault->original) == 0 &&
+	bool done = mw_os_action(number, NULL, &fault->original) == 0 &&
 		    install_before(number, &fault->original);
 	errno = saved_errno;
 	return done;
@@ -131,14 +132,14 @@ bool mw_os_bus_start(mw_os_bus_handler_t *handler) {
 
 /* Returns whether the signal's action is on_fault(); *now: the action. */
 static bool is_ours(int number, struct sigaction *now) {
-	return sigaction(number, NULL, now) == 0 && ((unsigned)now->sa_flags & SA_SIGINFO) &&
+	return mw_os_action(number, NULL, now) == 0 && ((unsigned)now->sa_flags & SA_SIGINFO) &&
 	       now->sa_sigaction == on_fault;
 }
 
 void mw_os_segv_renew(void) {
 	int saved_errno = errno;
 	struct sigaction now;
-	if (sigaction(SIGSEGV, NULL, &now) == 0 && !is_ours(SIGSEGV, &now))
+	if (mw_os_action(SIGSEGV, NULL, &now) == 0 && !is_ours(SIGSEGV, &now))
 		install_before(SIGSEGV, &now);
 	errno = saved_errno;
 }

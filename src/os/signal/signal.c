@@ -29,12 +29,12 @@ static bool is_ours(const struct sigaction *action) {
 /* The action that the program and this file see: for signals that segv.c handles, the action behind
  * that handler. */
 static bool read_action(int signal_number, struct sigaction *now) {
-	return mw_os_segv_next(signal_number, now) || sigaction(signal_number, NULL, now) == 0;
+	return mw_os_segv_next(signal_number, now) || mw_os_action(signal_number, NULL, now) == 0;
 }
 
 static bool write_action(int signal_number, const struct sigaction *action) {
 	return mw_os_segv_set_next(signal_number, action) ||
-	       sigaction(signal_number, action, NULL) == 0;
+	       mw_os_action(signal_number, action, NULL) == 0;
 }
 
 bool mw_os_signal_take(int signal_number, mw_os_handler_t handler) {
@@ -65,7 +65,7 @@ void mw_os_signal_leave(int signal_number) {
 
 static bool is_free(int signal_number) {
 	struct sigaction now;
-	return sigaction(signal_number, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
+	return mw_os_action(signal_number, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
 	       now.sa_handler == SIG_DFL;
 }
 
@@ -94,9 +94,9 @@ void mw_os_signal_discard(int signal_number) {
 	/* A pending signal would end the program with the default action. The kernel discards
 	 * pending signals of all threads when a signal becomes ignored. */
 	struct sigaction action = {.sa_handler = SIG_IGN};
-	sigaction(signal_number, &action, NULL);
+	mw_os_action(signal_number, &action, NULL);
 	action.sa_handler = SIG_DFL;
-	sigaction(signal_number, &action, NULL);
+	mw_os_action(signal_number, &action, NULL);
 	errno = saved_errno;
 }
 
@@ -108,7 +108,7 @@ MW_COLD bool mw_os_signal_will_run(uint64_t blocked, bool no_restart) {
 	pending &= ~blocked;
 	for (int number = 1; pending != 0 && !will_run; number++, pending >>= 1) {
 		struct sigaction now;
-		will_run = (pending & 1) && sigaction(number, NULL, &now) == 0 &&
+		will_run = (pending & 1) && mw_os_action(number, NULL, &now) == 0 &&
 			   ((now.sa_flags & SA_SIGINFO) ||
 			    (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN)) &&
 			   !(no_restart && (now.sa_flags & SA_RESTART));

@@ -20,6 +20,13 @@
 
 #include "base/compiler.h"
 
+struct sigaction;
+/* sigaction(2), for this folder and os/process, in signal handlers and with malloc's locks held.
+ * The name is libc's other one for the function: a library that replaces `sigaction`, and allocates
+ * in it, would call malloc again. */
+int mw_os_action(int signal_number, const struct sigaction *action,
+		 struct sigaction *before) __asm__("__sigaction");
+
 /* `from_outside`: another process or thread sent the signal; false: the thread's own instruction
  * raised it. */
 typedef void (*mw_os_handler_t)(int signal_number, bool from_outside);

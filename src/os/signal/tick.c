@@ -44,7 +44,7 @@ int mw_os_tick_take(mw_os_tick_handler_t *handler, uint64_t blocked, bool is_of_
 	int number = find(blocked, is_of_events);
 	if (number == 0)
 		number = find(0, is_of_events);
-	if (number != 0 && sigaction(number, &action, NULL) != 0)
+	if (number != 0 && mw_os_action(number, &action, NULL) != 0)
 		number = 0;
 	errno = saved_errno;
 	return number;
@@ -53,7 +53,7 @@ int mw_os_tick_take(mw_os_tick_handler_t *handler, uint64_t blocked, bool is_of_
 bool mw_os_tick_is_ours(int signal_number) {
 	int saved_errno = errno;
 	struct sigaction now;
-	bool result = sigaction(signal_number, NULL, &now) == 0 && is_ours(&now);
+	bool result = mw_os_action(signal_number, NULL, &now) == 0 && is_ours(&now);
 	errno = saved_errno;
 	return result;
 }
