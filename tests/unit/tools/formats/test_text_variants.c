@@ -181,7 +181,18 @@ static void folded_stacks_in_any_dress(void) {
 	refused("main;f 3\nmain;g\n", "not a stack followed by a number");
 	refused("main;f 3\nmain;g 1.2.3\n", "not a stack followed by a number");
 	refused("main;f 3\nmain;g 1.\n", "not a stack followed by a number");
-	refused("main;f 3\nmain;g -4\n", "not a stack followed by a number");
+	/* What `mallow collapsed --base` writes. */
+	check_folded("main;f -3\nmain;g 10\n", "samples=7 22");
+	check_folded("main;f 300.4\nmain;g -99.6\n", "samples=200 22");
+	check_folded("main;f 3 -1\nmain;g -2 4\n", "before=1 after=3 22");
+	refused("main;f --4\n", "not a profile");
+	refused("main;f 1e30\n", "1: its number has an exponent; write it in digits");
+	refused("main;f 3\nmain;g -1.5E+3\n", "2: its number has an exponent");
+	refused("main;f 18446744073709551616\n", "1: its number is above 2^62");
+	refused("main;f -4611686018427387905\n", "1: its number is above 2^62");
+	refused("main;f 3 99999999999999999999999999999999\n", "1: its number is above 2^62");
+	refused("main;f 4611686018427387904\nmain;g 4611686018427387904\n",
+		"2: the numbers up to here add up to more than 2^63");
 }
 
 /* ---- CPU profiles ---- */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * folded.c -- reads folded stacks, the input of flame graph scripts and the output of `mallow
  * collapsed`.  A line holds one stack: functions from the outermost to the leaf, separated by
- * ';', then blanks or tabs, and a number, which may have decimals.  A file in which each line has
- * two numbers compares two profiles (difffolded.pl): the types "before" and "after".  Empty lines
- * and lines that begin with '#' are skipped. */
+ * ';', then blanks or tabs, and a number, which may have decimals and may be negative: it is where
+ * `mallow collapsed --base` subtracts more than there is.  A file in which each line has two
+ * numbers compares two profiles (difffolded.pl): the types "before" and "after".  Empty lines and
+ * lines that begin with '#' are skipped. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -22,18 +23,36 @@ typedef struct parts {
 	const char *first_stack_end, *first_number; /* of one with two; NULL = there is one */
 } parts_t;
 
-/* Reads the number that ends at `end` and is preceded by blanks. Returns the end of what precedes
+/* Returns whether all of the word is a number: digits, perhaps with a sign, decimals or an
+ * exponent. Those with an exponent are refused later, with a line that says so. */
+static bool is_number(const char *at, const char *end) {
+	at += at < end && *at == '-';
+	const char *digits = at;
+	while (at < end && isdigit((unsigned char)*at))
+		at++;
+	if (at == digits)
+		return false;
+	if (end - at > 1 && *at == '.' && isdigit((unsigned char)at[1]))
+		for (at++; at < end && isdigit((unsigned char)*at);)
+			at++;
+	if (end - at > 1 && (*at == 'e' || *at == 'E')) {
+		at += end - at > 2 && (at[1] == '-' || at[1] == '+') ? 2 : 1;
+		while (at < end && isdigit((unsigned char)*at))
+			at++;
+	}
+	return at == end;
+}
+
+/* Finds the number that ends at `end` and is preceded by blanks. Returns the end of what precedes
  * the blanks, or NULL. */
 static const char *take_last(const char *line, const char *end, const char **number) {
-	const char *at = end, *point = NULL;
-	while (at > line && (isdigit((unsigned char)at[-1]) || (at[-1] == '.' && point == NULL)))
-		if (*--at == '.')
-			point = at;
+	const char *at = end;
+	while (at > line && at[-1] != ' ' && at[-1] != '\t')
+		at--;
 	const char *stack_end = at;
 	while (stack_end > line && (stack_end[-1] == ' ' || stack_end[-1] == '\t'))
 		stack_end--;
-	if (at == end || stack_end == at || stack_end == line || !isdigit((unsigned char)*at) ||
-	    point == end - 1)
+	if (stack_end == at || stack_end == line || !is_number(at, end))
 		return NULL;
 	*number = at;
 	return stack_end;
@@ -75,7 +94,7 @@ typedef struct folded {
 	uint32_t *locations; /* locations[i]: location of function i */
 	size_t capacity;
 	bool has_two;            /* each line has two numbers */
-	double sum, rounded_sum; /* of all numbers, as they are and as whole numbers */
+	double sum, rounded_sum; /* of all numbers without signs, as they are and as whole ones */
 	bool has_decimals;
 } folded_t;
 
@@ -92,18 +111,32 @@ static uint32_t location_of(folded_t *f, const char *name, size_t length) {
 	return f->locations[number];
 }
 
-/* Reads the number as a whole one, at most 2^62. */
-static int64_t whole(folded_t *f, const char *number) {
-	int64_t value;
-	mw_take_number(&number, &value);
+/* Largest number that is read; the sum of all may be twice as large. */
+#define NUMBER_MAX ((int64_t)1 << 62)
+#define SUM_MAX 0x1p63
+
+/* Reads the number as a whole one. */
+static int take_whole(folded_t *f, const char *number, int64_t *value) {
+	bool is_negative = *number == '-';
 	double decimals = 0, place = 0.1;
+	number += is_negative;
+	mw_take_number(&number, value);
 	f->has_decimals |= *number == '.';
 	for (number += *number == '.'; isdigit((unsigned char)*number); number++, place /= 10)
 		decimals += place * (*number - '0');
-	value = value > (int64_t)1 << 62 ? (int64_t)1 << 62 : value + (decimals >= 0.5);
-	f->rounded_sum += (double)value;
-	f->sum += (double)value + decimals - (decimals >= 0.5);
-	return value;
+	if (*number == 'e' || *number == 'E')
+		return mw_lines_refuse(&f->lines, "its number has an exponent; write it in digits");
+	if (*value > NUMBER_MAX)
+		return mw_lines_refuse(&f->lines, "its number is above 2^62");
+	f->sum += (double)*value + decimals;
+	*value += decimals >= 0.5;
+	f->rounded_sum += (double)*value;
+	if (f->rounded_sum >= SUM_MAX)
+		return mw_lines_refuse(&f->lines,
+				       "the numbers up to here add up to more than 2^63");
+	if (is_negative)
+		*value = -*value;
+	return 0;
 }
 
 static int take_line(folded_t *f, const char *line, const char *end) {
@@ -125,11 +158,10 @@ static int take_line(folded_t *f, const char *line, const char *end) {
 		r->frames[r->frame_count++] = location_of(f, name, (size_t)(at - name));
 		at = name > line ? name - 1 : line;
 	}
-	int64_t values[2] = {whole(f, parts.number)};
-	if (f->has_two) {
-		values[1] = values[0];
-		values[0] = whole(f, parts.first_number);
-	}
+	int64_t values[2] = {0};
+	if (take_whole(f, parts.number, &values[f->has_two]) != 0 ||
+	    (f->has_two && take_whole(f, parts.first_number, &values[0]) != 0))
+		return -1;
 	mw_profile_add_sample(r->profile, r->frames, r->frame_count, values, NULL, 0);
 	return 0;
 }

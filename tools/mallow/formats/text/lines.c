@@ -15,6 +15,10 @@ int mw_lines_damaged(const mw_lines_t *r, const char *why) {
 			    r->name, r->line_number, why);
 }
 
+int mw_lines_refuse(const mw_lines_t *r, const char *why) {
+	return mw_error_set(r->error, "%s:%zu: %s", r->name, r->line_number, why);
+}
+
 bool mw_starts_with(const char *text, const char *start) {
 	return strncmp(text, start, strlen(start)) == 0;
 }

@@ -37,6 +37,9 @@ static inline mw_lines_t mw_lines_of(mw_profile_t *profile, const char *name, co
 
 /* Sets the error "<name>:<line>: <why>..." and returns -1. */
 int mw_lines_damaged(const mw_lines_t *lines, const char *why);
+/* As mw_lines_damaged(), for a line of the right form that cannot be kept: "<name>:<line>: <why>".
+ */
+int mw_lines_refuse(const mw_lines_t *lines, const char *why);
 
 bool mw_starts_with(const char *text, const char *start);
 
