@@ -72,8 +72,8 @@ static __attribute__((noinline)) void hide(void) {
 static void *volatile kept_large;
 
 /* The leaked block lies below a kept one of its size, where nothing was mapped before: what the
- * loader has unmapped (ld.so.cache, or the rest beside an aligned library) lies above, and a pointer
- * to it that the loader has left somewhere does not point into the leaked block. */
+ * loader has unmapped (ld.so.cache, or the rest beside an aligned library) lies above. A pointer to
+ * that, which the loader has left somewhere, does not point into the leaked block. */
 static __attribute__((noinline)) void leak_large(void) {
 	kept_large = malloc(LARGE_BYTES);
 	char *volatile block = malloc(LARGE_BYTES);

@@ -139,15 +139,14 @@ uint32_t mw_requests_cpu_rate(void) {
 	if (MW_LIKELY(held_rate(&standing.cpu) == 0))
 		return wanted;
 	const mw_state_control_t *words = mw_requests_words();
-	uint32_t rate =
-		words ? look_at(&standing.cpu, &words->lease_cpu_hz, &words->cpu_beats) : 0;
+	uint32_t rate = words ? look_at(&standing.cpu, &words->lease_cpu_hz, &words->cpu_beats) : 0;
 	return rate != 0 ? rate : wanted;
 }
 
 bool mw_requests_is_active(void) {
 	const mw_state_control_t *words = mw_requests_words();
-	return standing.active || (words && look_at(&standing.heap, &words->lease_active,
-						    &words->heap_beats) != 0);
+	return standing.active ||
+	       (words && look_at(&standing.heap, &words->lease_active, &words->heap_beats) != 0);
 }
 
 void mw_requests_refuse_cpu(void) {
