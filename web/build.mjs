@@ -13,8 +13,11 @@ await build({
   minify: true,
   format: "iife",
   target: "es2022",
-  jsx: "automatic",
-  jsxImportSource: "preact",
+  /* h() makes the bundle 450 bytes smaller than the functions of preact/jsx-runtime. */
+  jsx: "transform",
+  jsxFactory: "h",
+  jsxFragment: "Fragment",
+  inject: ["src/h.js"],
   charset: "utf8",
   legalComments: "none",
   logLevel: "warning",

@@ -34,6 +34,7 @@ tests/([a-z0-9_]+/)*([a-z0-9_]+\.(c|cc|h|sh|bash|py|js|mjs|rs|pml)|CMakeLists\.t
 tests/([a-z0-9_]+/)*(expected[a-z0-9_]*\.txt|[a-z0-9_]+\.supp)
 web/(package|package-lock)\.json|web/((index|flame)\.html|build\.mjs)
 web/(src|test)/[a-z0-9_.-]+\.(js|jsx|mjs|css)
+web/test/names\.json
 web/dist/(app\.js|app\.css|(index|flame)\.html|LICENSES\.txt)
 tests/([a-z0-9_]+/)*(golden|corpus|found|data)/.+
 END

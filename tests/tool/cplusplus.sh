@@ -105,6 +105,12 @@ for way in "g++ -O2 -g" "g++ -O0 -g" "g++ -O2" "clang++ -O2 -g"; do
     sed -n '/by stack:$/,/more stacks/p' err | grep '%' | sed 's/.*%  //' >stacks
     [ "$(wc -l <stacks)" = 3 ] || fail "$name: the summary does not show three stacks"
     no_library stacks
+    # So are its callers.
+    sed -n '/by stack:$/,/more stacks/p' err | sed -n 's/^ *< //p' | sed 's/ < /\n/g' >callers
+    [ -s callers ] || fail "$name: the summary shows no callers"
+    no_library callers
+    ! grep -E '^(start_thread|clone|_start|execute_native)' callers ||
+        fail "$name: the summary shows who called main or a thread"
     rows w.pb.gz >names
     no_library names
     for function in "${own[@]}"; do

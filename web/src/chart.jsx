@@ -41,6 +41,32 @@ export const bytesAxis = (suffix = "") => ({
   incrs: STEPS,
 });
 
+/** Settings of areas that are painted one over the other, each with its label and colour; the
+ * first one is the whole.  `areas()` is called again when the theme changes. */
+export const stackedSettings = areas => () => ({
+  cursor: {drag: {x: false, y: false}},
+  scales: {y: {range: FROM_ZERO}},
+  axes: [timeAxis(), bytesAxis()],
+  legend: {show: false},
+  series: [
+    TIME_SERIES,
+    ...areas().map(([label, fill]) => ({label, fill, width: 0, points: {show: false}})),
+  ],
+});
+
+/** What the areas are, each with its colour; the third is a text behind it. */
+export const Legend = ({items, children}) => (
+  <div class="legend">
+    {items.map(([text, back, value]) => (
+      <span key={text}>
+        <i style={{background: back}} />
+        {text} {value}
+      </span>
+    ))}
+    {children}
+  </div>
+);
+
 /** `data`: columns, the first of them seconds since 1970.  `settings()`: uPlot's options without a
  * size; called again when the theme changes. `height`: without the legend, in pixels. */
 export function Chart({data, settings, label, height = HEIGHT}) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // functions-chart.jsx: memory in use over time, stacked by the function that allocated it.
 import * as api from "./api.js";
-import {bytesAxis, Chart, FROM_ZERO, styleOf, timeAxis, TIME_SERIES} from "./chart.jsx";
+import {Chart, Legend, stackedSettings, styleOf} from "./chart.jsx";
 import {format} from "./format.js";
 import {useLoad} from "./hooks.js";
 import {shortName} from "./trees.js";
@@ -29,22 +29,11 @@ export function layersOf(data, moments) {
   return {times: times.map(time => time / 1e9), layers, rows};
 }
 
-const settings = rows => () => {
-  const shades = styleOf("--part");
-  const area = (label, fill) => ({label, fill, width: 0, points: {show: false}});
-  return {
-    cursor: {drag: {x: false, y: false}},
-    scales: {y: {range: FROM_ZERO}},
-    axes: [timeAxis(), bytesAxis()],
-    legend: {show: false},
-    series: [
-      TIME_SERIES,
-      area("freed since", styleOf("--line")),
-      area("others", styleOf("--dim")),
-      ...rows.map((row, i) => area(row.name, colourOf(i, shades))).reverse(),
-    ],
-  };
-};
+const areas = rows => [
+  ["freed since", styleOf("--line")],
+  ["others", styleOf("--dim")],
+  ...rows.map((row, i) => [row.name, colourOf(i, styleOf("--part"))]).reverse(),
+];
 
 export function FunctionsChart({target, moments}) {
   const {data} = useLoad(
@@ -68,18 +57,11 @@ export function FunctionsChart({target, moments}) {
       <Chart
         key={rows.map(row => row.name).join("\n")}
         data={[times, ...layers]}
-        settings={settings(rows)}
+        settings={stackedSettings(() => areas(rows))}
         height={200}
         label="memory in use over time, stacked by function"
       />
-      <div class="legend">
-        {items.map(([text, back, value]) => (
-          <span key={text}>
-            <i style={{background: back}} />
-            {text} {value}
-          </span>
-        ))}
-      </div>
+      <Legend items={items} />
     </>
   );
 }

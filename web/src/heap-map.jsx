@@ -2,11 +2,12 @@
 // heap-map.jsx: the chunks, pages and holes of a heap, and whose blocks keep free memory.
 import {useEffect, useRef, useState} from "preact/hooks";
 import * as api from "./api.js";
-import {styleOf} from "./chart.jsx";
-import {format, percent} from "./format.js";
+import {Legend, styleOf} from "./chart.jsx";
+import {format} from "./format.js";
 import {useLoad} from "./hooks.js";
 import {cellAt, describe, fillOf, KERNEL_PAGE, layOut, SLICES} from "./slices.js";
 import {makeHash} from "./url.js";
+import {Rows} from "./views.jsx";
 import {notYet} from "./waiting.jsx";
 
 const PERIOD_MS = 5000,
@@ -129,32 +130,7 @@ function Owners({target, bytes}) {
         </a>
       </h2>
       {rows.length === 0 && <p class="dim">No sampled block of this size keeps free memory.</p>}
-      <table>
-        <thead>
-          <tr>
-            <th class="number">keeps free</th>
-            <th class="number">share</th>
-            <th>function</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row, i) => (
-            <tr key={i}>
-              <td class="number">{format(row.flat, data.unit)}</td>
-              <td class="number dim">{percent(row.flat, data.total)}</td>
-              <td class="name">
-                {row.name}
-                {row.file && (
-                  <span class="dim">
-                    {" "}
-                    {row.file}:{row.line}
-                  </span>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Rows {...{data, rows, target, query}} heads={["keeps free", "share"]} />
     </div>
   );
 }
@@ -234,19 +210,14 @@ export function HeapMap({target, query, setQuery}) {
           <Sizes map={map} chosen={chosen} onChoose={choose} />
         </div>
       </div>
-      <div class="legend">
-        {LEGEND.map(([key, text]) => (
-          <span key={key}>
-            <i style={{background: `hsl(${COLOURS[key]} var(--part))`}} />
-            {text}
-          </span>
-        ))}
-        <span>
-          <i style={{background: "var(--line)"}} />
-          not resident
-        </span>
+      <Legend
+        items={[
+          ...LEGEND.map(([key, text]) => [text, `hsl(${COLOURS[key]} var(--part))`]),
+          ["not resident", "var(--line)"],
+        ]}
+      >
         <span>a row is a chunk, a cell a slice of 64 KiB</span>
-      </div>
+      </Legend>
       {left > 0 && (
         <p>
           These are the chunks with most free memory.{" "}

@@ -2,12 +2,10 @@
 // lists.jsx: the short answers of the overview: who holds most, who grew, who allocates, who keeps
 // free memory.
 import * as api from "./api.js";
-import {exactly} from "./command.js";
-import {format, percent} from "./format.js";
 import {useLoad} from "./hooks.js";
 import {at, storedNear} from "./marks.jsx";
-import {shortName} from "./trees.js";
 import {makeHash} from "./url.js";
+import {Rows} from "./views.jsx";
 
 const ROWS = 5,
   PERIOD_MS = 60000,
@@ -36,35 +34,7 @@ function List({title, note, data, target, query, cell, empty}) {
         <span class="dim">{data && note}</span>
       </h2>
       {data && rows.length === 0 && <p class="dim">{empty}</p>}
-      <table>
-        <thead class="hidden">
-          <tr>
-            <th>value</th>
-            <th>share or p-value</th>
-            <th>function</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row, i) => (
-            <tr key={i}>
-              <td class="number">{format(row.flat, data.unit)}</td>
-              <td class="number dim">{cell ? cell(row) : percent(row.flat, data.total)}</td>
-              <td class="name">
-                <a
-                  title={row.name}
-                  href={makeHash({
-                    target,
-                    view: "flame",
-                    query: {...query, focus: exactly(row.name)},
-                  })}
-                >
-                  {shortName(row.name)}
-                </a>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Rows {...{data, rows, target, query, cell}} heads={["value", "share or p-value"]} hidden />
     </section>
   );
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // memory.jsx: what the resident memory of a process consists of.
 import {useRef} from "preact/hooks";
-import {bytesAxis, Chart, FROM_ZERO, styleOf, timeAxis, TIME_SERIES} from "./chart.jsx";
+import {Chart, stackedSettings, styleOf} from "./chart.jsx";
 import {format, percent} from "./format.js";
 
 const READINGS = 3600;
@@ -39,24 +39,9 @@ function stacked(history) {
   return columns;
 }
 
-function settings() {
-  const shades = styleOf("--part");
-  return {
-    cursor: {drag: {x: false, y: false}},
-    scales: {y: {range: FROM_ZERO}},
-    axes: [timeAxis(), bytesAxis()],
-    legend: {show: false},
-    series: [
-      TIME_SERIES,
-      ...[...PARTS].reverse().map(([, label, hue]) => ({
-        label,
-        fill: `hsl(${hue} ${shades})`,
-        width: 0,
-        points: {show: false},
-      })),
-    ],
-  };
-}
+const settings = stackedSettings(() =>
+  PARTS.map(([, label, hue]) => [label, `hsl(${hue} ${styleOf("--part")})`]).reverse(),
+);
 
 /* Of a process that has ended the state file knows these parts. */
 const LAST_PARTS = [

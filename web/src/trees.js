@@ -210,21 +210,36 @@ export function nodeAt(tree, names, path) {
   return node;
 }
 
-/** "map<string, int>::find" as "map<…>::find": operator< and Rust's leading <T as Trait> stay, as
- * in tables. */
+/* A lambda among the arguments says whose code the function holds. */
+function dotsFor(list) {
+  let at = list.indexOf("{lambda");
+  const stop = list.indexOf("}", at);
+  if (at < 0 || stop < 0) return "<\u2026>";
+  for (let depth = 0; at > 0 && (depth > 0 || !"<, ".includes(list[at - 1])); at--)
+    depth += (list[at - 1] === ")") - (list[at - 1] === "(");
+  return `<\u2026${list.slice(at, stop + 1)}\u2026>`;
+}
+
+/** "map<string, int>::find" as "map<…>::find", as in tables: operator< and Rust's leading
+ * <T as Trait> stay, tags such as [abi:cxx11] do not. */
 export function withoutArguments(text) {
   let short = "";
   for (let i = 0; i < text.length; i++) {
+    const tag = /^\[abi:\w*\]/.exec(text.slice(i));
+    if (tag) {
+      i += tag[0].length - 1;
+      continue;
+    }
     short += text[i];
-    if (text[i] !== "<" || i === 0 || /operator<?$|:: ?$/.test(text.slice(0, i))) continue;
+    if (text[i] !== "<" || i === 0 || /operator<?$/.test(text.slice(0, i))) continue;
     let depth = 0,
       end = i;
     for (; end < text.length; end++) {
       if (text[end] === "<") depth++;
       else if (text[end] === ">" && text[end - 1] !== "-" && --depth === 0) break;
     }
-    if (end === text.length) return short + text.slice(i + 1);
-    short += "\u2026>";
+    if (end === text.length) continue;
+    short = short.slice(0, -1) + dotsFor(text.slice(i, end));
     i = end;
   }
   return short;

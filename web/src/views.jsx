@@ -121,22 +121,47 @@ function patternOf(text = "") {
   }
 }
 
-function Name({row, target, query}) {
+function Name({row, target, query, withInline}) {
   const focus = exactly(row.name);
   const where = row.file ? `${row.file}${row.line ? ":" + row.line : ""}` : "";
   return (
     <td class="name">
       <a
-        title={`only stacks with ${row.name}`}
+        title={row.name}
         href={makeHash({target, view: "flame", query: {...shared(query), focus}})}
       >
         {shortName(row.name)}
       </a>
       {where && <span class="dim"> {where}</span>}
-      {row.inline && <span class="dim"> ({row.inline})</span>}
+      {row.inline && withInline && <span class="dim"> ({row.inline})</span>}
     </td>
   );
 }
+
+/** Functions with what they hold: a value, a share of the whole (or `cell(row)`), and the name. */
+export const Rows = ({data, rows, target, query, heads, hidden, cell}) => (
+  <table>
+    <thead class={hidden && "hidden"}>
+      <tr>
+        {heads.map(text => (
+          <th class="number" key={text}>
+            {text}
+          </th>
+        ))}
+        <th>function</th>
+      </tr>
+    </thead>
+    <tbody>
+      {rows.map((row, i) => (
+        <tr key={i}>
+          <td class="number">{format(row.flat, data.unit)}</td>
+          <td class="number dim">{cell ? cell(row) : percent(row.flat, data.total)}</td>
+          <Name row={row} target={target} query={query} />
+        </tr>
+      ))}
+    </tbody>
+  </table>
+);
 
 /* Of each column: what it is sorted by, its heading, and what it says. */
 const COLUMNS = [
@@ -213,7 +238,7 @@ export function Top({target, query, setQuery}) {
                 {cells(row, "flat")}
                 <td class="number dim">{isBySum && percent((sum += row.flat), data.total)}</td>
                 {cells(row, "cum")}
-                <Name row={row} target={target} query={query} />
+                <Name row={row} target={target} query={query} withInline />
               </tr>
             ))}
           </tbody>
@@ -277,7 +302,7 @@ export function Tree({target, query, setQuery}) {
                 <td class="number">{format(node.flat, data.unit)}</td>
                 <td class="number">{format(node.cum, data.unit)}</td>
                 <td />
-                <Name row={node} target={target} query={query} />
+                <Name row={node} target={target} query={query} withInline />
               </tr>
               {(node.callees ?? []).map(one => other(one, "callee"))}
             </tbody>

@@ -11,6 +11,7 @@
 #include "model/memory.h"
 #include "report/text/names.h"
 #include "symbol/symbolize.h"
+#include "view/select/wrappers.h"
 
 /* Distance that a variable may have from the start of its module. */
 #define DATA_DISTANCE_MAX ((uint64_t)1 << 30)
@@ -113,21 +114,9 @@ static bool takes_lock(const char *name) {
 	       strstr(name, "rwlock_rdlock") != NULL || strstr(name, "rwlock_wrlock") != NULL;
 }
 
-static bool is_library(const mw_profile_t *p, uint32_t location, const char *name) {
-	static const char *const libraries[] = {"libc.",     "libc-",     "libpthread", "ld-",
-						"libstdc++", "libmallow", "[kernel",    "[vdso"};
-	const char *path = mw_profile_string(p, p->mappings[p->locations[location].mapping].path);
-	const char *slash = strrchr(path, '/');
-	const char *base = slash != NULL ? slash + 1 : path;
-	for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
-		if (strncmp(base, libraries[i], strlen(libraries[i])) == 0)
-			return true;
-	return takes_lock(name) || strncmp(name, "std::", 5) == 0;
-}
-
 /* Fills in the innermost function of the program's own in a stack.  False: it has none, or the
  * stack does not wait for a lock although `waits` says so, or the other way round. */
-static bool find_own(const mw_profile_t *p, const mw_sample_t *s, bool waits,
+static bool find_own(const mw_profile_t *p, mw_wrappers_t *w, const mw_sample_t *s, bool waits,
 		     char name[MW_LOCK_NAME_BYTES]) {
 	bool has_lock = false, has_own = false;
 	for (uint32_t i = 0; i < s->depth && !has_own; i++) {
@@ -141,7 +130,8 @@ static bool find_own(const mw_profile_t *p, const mw_sample_t *s, bool waits,
 			else
 				mw_location_name(p, number, name, MW_LOCK_NAME_BYTES);
 			has_lock |= takes_lock(name);
-			has_own = !is_library(p, number, name);
+			has_own =
+				!takes_lock(name) && mw_wrappers_kind(w, number, k) == MW_FRAME_OWN;
 		}
 	}
 	return has_own && has_lock == waits;
@@ -154,12 +144,13 @@ typedef struct function_sum {
 } function_sum_t;
 
 /* Fills in in which function a thread was most, when it waited for a lock or when it did not. */
-static void find_function(const mw_profile_t *p, mw_lock_thread_t *thread, bool waits) {
+static void find_function(const mw_profile_t *p, mw_wrappers_t *w, mw_lock_thread_t *thread,
+			  bool waits) {
 	function_sum_t *sums = NULL, one;
 	size_t count = 0, capacity = 0, best = 0;
 	for (size_t i = 0; i < p->sample_count; i++) {
 		if (!is_of_thread(p, i, thread->thread) ||
-		    !find_own(p, &p->samples[i], waits, one.name))
+		    !find_own(p, w, &p->samples[i], waits, one.name))
 			continue;
 		size_t k = 0;
 		while (k < count && strcmp(sums[k].name, one.name) != 0)
@@ -187,17 +178,19 @@ static const char *thread_name(const mw_profile_t *p, int thread) {
 	return NULL;
 }
 
-static void name_threads(mw_lock_threads_t *threads, const mw_profile_t *p, bool waits) {
+static void name_threads(mw_lock_threads_t *threads, const mw_profile_t *p, mw_wrappers_t *w,
+			 bool waits) {
 	for (size_t i = 0; i < threads->count; i++) {
 		mw_lock_thread_t *one = &threads->all[i];
 		if (one->thread == 0)
 			continue;
 		one->name = thread_name(p, one->thread);
-		find_function(p, one, waits);
+		find_function(p, w, one, waits);
 	}
 }
 
-void mw_lock_table_name(mw_lock_table_t *t, const mw_profile_t *p) {
+void mw_lock_table_name(mw_lock_table_t *t, mw_profile_t *p) {
+	mw_wrappers_t *w = mw_wrappers_new(p, MW_WRAPPERS_ALL);
 	for (size_t i = 0; i < t->count; i++) {
 		mw_lock_t *lock = &t->locks[i];
 		const mw_location_t *location = &p->locations[lock->location];
@@ -205,9 +198,10 @@ void mw_lock_table_name(mw_lock_table_t *t, const mw_profile_t *p) {
 			location->line_count > 0 ? mw_location_line(p, location, 0) : NULL;
 		if (line != NULL)
 			lock->name = mw_profile_string(p, p->functions[line->function].name);
-		name_threads(&lock->waiters, p, true);
-		name_threads(&lock->holders, p, false);
+		name_threads(&lock->waiters, p, w, true);
+		name_threads(&lock->holders, p, w, false);
 	}
+	mw_wrappers_free(w);
 }
 
 /* ---- output ---- */

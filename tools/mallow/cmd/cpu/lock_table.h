@@ -48,7 +48,7 @@ typedef struct mw_lock_table {
 void mw_lock_table_make(mw_lock_table_t *table, const mw_lock_wait_t *waits, size_t count,
 			mw_profile_t *profile);
 /* Fills in names, when the profile has them. */
-void mw_lock_table_name(mw_lock_table_t *table, const mw_profile_t *profile);
+void mw_lock_table_name(mw_lock_table_t *table, mw_profile_t *profile);
 void mw_lock_table_release(mw_lock_table_t *table);
 
 void mw_lock_table_print(FILE *out, const mw_lock_table_t *table);

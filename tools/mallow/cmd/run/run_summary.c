@@ -173,11 +173,35 @@ static bool print_caller(callers_t *c, const char *name) {
 	return true;
 }
 
-/* Prints "< caller < its caller", as far as the lines reach. */
-static void print_callers(const mw_profile_t *p, const mw_sample_t *s, int columns) {
+/* True if a frame of a stack is left out: a function of a library, or one that called the lambda
+ * printed last. */
+static bool is_left_out(const callers_t *c, mw_wrappers_t *w, uint32_t location, uint32_t line) {
+	mw_frame_kind_t kind = mw_wrappers_kind(w, location, line);
+	return kind == MW_FRAME_LIBRARY ||
+	       (kind == MW_FRAME_HOLDER && strstr(c->last, "operator()") != NULL);
+}
+
+/* True if a frame of the stack behind the first one is the program's own. */
+static bool has_own_caller(const mw_profile_t *p, mw_wrappers_t *w, const mw_sample_t *s) {
+	for (uint32_t i = 0; i < s->depth; i++) {
+		uint32_t location = p->frames[s->frame_first + i];
+		uint32_t count = mw_location_frames(&p->locations[location]);
+		for (uint32_t k = i == 0; k < count; k++)
+			if (mw_wrappers_kind(w, location, k) == MW_FRAME_OWN)
+				return true;
+	}
+	return false;
+}
+
+/* Prints "< caller < its caller", as far as the lines reach: the program's own functions.  Of a
+ * function of a library that the program did not call, all callers. */
+static void print_callers(const mw_profile_t *p, mw_wrappers_t *w, const mw_sample_t *s,
+			  int columns) {
 	callers_t c = {.columns = (size_t)columns};
 	char buffer[512];
-	bool has_room = true;
+	bool has_room = true,
+	     is_own = mw_wrappers_kind(w, p->frames[s->frame_first], 0) != MW_FRAME_LIBRARY ||
+		      has_own_caller(p, w, s);
 	for (uint32_t i = 0; i < s->depth && has_room; i++) {
 		uint32_t location = p->frames[s->frame_first + i];
 		uint32_t count = mw_location_frames(&p->locations[location]);
@@ -185,7 +209,7 @@ static void print_callers(const mw_profile_t *p, const mw_sample_t *s, int colum
 			const char *name = name_frame(p, location, k, buffer, sizeof(buffer));
 			if (i == 0 && k == 0)
 				snprintf(c.last, sizeof(c.last), "%s", name);
-			else
+			else if (!is_own || !is_left_out(&c, w, location, k))
 				has_room = print_caller(&c, name);
 		}
 	}
@@ -193,8 +217,8 @@ static void print_callers(const mw_profile_t *p, const mw_sample_t *s, int colum
 		fputc('\n', stderr);
 }
 
-static void print_stack(const mw_profile_t *p, const mw_stacks_t *stacks, const mw_stack_t *stack,
-			int columns) {
+static void print_stack(const mw_profile_t *p, mw_wrappers_t *w, const mw_stacks_t *stacks,
+			const mw_stack_t *stack, int columns) {
 	char bytes[MW_SHOW_BYTES], buffer[512], name[512];
 	const mw_sample_t *s = &p->samples[stack->sample];
 	int64_t value = stack->values[stacks->type];
@@ -210,23 +234,25 @@ static void print_stack(const mw_profile_t *p, const mw_stacks_t *stacks, const 
 	mw_text_print(stderr, name);
 	print_place(p, leaf);
 	fputc('\n', stderr);
-	print_callers(p, s, columns);
+	print_callers(p, w, s, columns);
 }
 
-static void print_stacks(const mw_profile_t *p) {
+static void print_stacks(mw_profile_t *p) {
 	mw_stacks_t stacks;
 	mw_error_t error;
 	int columns = mw_terminal_columns(stderr);
 	if (mw_stacks_init(&stacks, p, "peak_space", &error) == 0) {
 		size_t shown = stacks.count < STACK_COUNT ? stacks.count : STACK_COUNT;
+		mw_wrappers_t *w = mw_wrappers_new(p, MW_WRAPPERS_ALL);
 		if (shown > 0)
 			fputs("at the peak, by stack:\n", stderr);
 		for (size_t i = 0; i < shown; i++)
-			print_stack(p, &stacks, &stacks.stacks[i],
+			print_stack(p, w, &stacks, &stacks.stacks[i],
 				    columns > 0 ? columns : COLUMNS_STANDARD);
 		if (stacks.count > shown)
 			fprintf(stderr, "%19s in %zu more stack%s\n", "...", stacks.count - shown,
 				stacks.count - shown == 1 ? "" : "s");
+		mw_wrappers_free(w);
 		mw_stacks_release(&stacks);
 	} else {
 		mw_complain("%s", error.text);

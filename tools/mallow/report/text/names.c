@@ -52,13 +52,23 @@ static size_t write_dots(const char *arguments, const char *end, char *buffer, s
 	return (size_t)snprintf(buffer, size, "<" ELLIPSIS ">");
 }
 
-/* Removes template arguments: "map<string, int>::find" becomes "map<...>::find". operator< and
- * Rust's leading <T as Trait> stay. */
-static void drop_arguments(const char *name, char *buffer, size_t size) {
+/* Returns the end of a tag such as "[abi:cxx11]" that begins at `text`; `text` if none does. */
+static const char *skip_tag(const char *text) {
+	static const char begin[] = "[abi:";
+	const char *end = strncmp(text, begin, strlen(begin)) == 0 ? strchr(text, ']') : NULL;
+	return end != NULL ? end + 1 : text;
+}
+
+void mw_name_without_arguments(const char *name, char *buffer, size_t size) {
 	static const char operator_word[] = "operator";
 	size_t used = 0;
 	const char *at = name;
 	while (*at != '\0' && used + sizeof("<" ELLIPSIS ">") < size) {
+		const char *behind = skip_tag(at);
+		if (behind > at) {
+			at = behind;
+			continue;
+		}
 		bool is_operator = at - name >= (ptrdiff_t)strlen(operator_word) &&
 				   strncmp(at - strlen(operator_word), operator_word,
 					   strlen(operator_word)) == 0;
@@ -118,11 +128,13 @@ void mw_bare_name(const char *name, char *buffer, size_t size) {
 	size_t used = 0;
 	const char *at = name;
 	while (*at != '\0' && used + 1 < size && strncmp(at, " [clone ", 8) != 0) {
-		const char *whole = end_of_whole(name, at);
+		const char *whole = end_of_whole(name, at), *behind = skip_tag(at);
 		const char *end = *at == '<' && at > name ? skip_arguments(at)
 				  : *at == '('            ? skip_parameters(at)
 							  : NULL;
-		if (whole > at) {
+		if (behind > at) {
+			at = behind;
+		} else if (whole > at) {
 			size_t length = (size_t)(whole - at);
 			length = length < size - 1 - used ? length : size - 1 - used;
 			memcpy(buffer + used, at, length);
@@ -165,7 +177,7 @@ void mw_short_name(const char *name, char *buffer, size_t size) {
 	if (keeps_whole || mw_text_width(name) <= SHORT_COLUMNS)
 		snprintf(buffer, size, "%s", name);
 	else
-		drop_arguments(name, buffer, size);
+		mw_name_without_arguments(name, buffer, size);
 }
 
 void mw_fit_name(const char *name, size_t width, char *buffer, size_t size) {
@@ -173,7 +185,7 @@ void mw_fit_name(const char *name, size_t width, char *buffer, size_t size) {
 	if (keeps_whole || mw_text_width(buffer) <= width)
 		return;
 	char shorter[4096];
-	drop_arguments(name, shorter, sizeof(shorter));
+	mw_name_without_arguments(name, shorter, sizeof(shorter));
 	size_t columns = mw_text_width(shorter);
 	snprintf(buffer, size, "%s", shorter);
 	if (columns <= width)

@@ -16,6 +16,11 @@ size_t mw_text_prefix(const char *text, size_t width);
  * them. */
 void mw_names_keep_whole(bool whole);
 
+/* Writes a name without template arguments and tags: "map<string, int>::find[abi:cxx11]" becomes
+ * "map<...>::find", with one character for the dots.  A lambda among the arguments stays; so do
+ * operator< and Rust's leading <T as Trait>. The page has the same function (web/src/trees.js). */
+void mw_name_without_arguments(const char *name, char *buffer, size_t size);
+
 /* Writes a name for a text that has no width, such as a file: template arguments of names above 80
  * columns are removed. */
 void mw_short_name(const char *name, char *buffer, size_t size);
@@ -25,8 +30,8 @@ void mw_short_name(const char *name, char *buffer, size_t size);
 void mw_fit_name(const char *name, size_t width, char *buffer, size_t size);
 
 /* Writes a name without template arguments and parameters:
- * "std::vector<int>::at(unsigned long)" becomes "std::vector::at".  "(anonymous namespace)",
- * names of operators, and Rust's "<T as Trait>::f" stay. */
+ * "std::vector<int>::at(unsigned long)" becomes "std::vector::at"; so are tags.  "(anonymous
+ * namespace)", names of operators, and Rust's "<T as Trait>::f" stay. */
 void mw_bare_name(const char *name, char *buffer, size_t size);
 
 /* Numbers that a table has room for beside its names. */

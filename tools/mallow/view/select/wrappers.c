@@ -57,7 +57,7 @@ typedef enum name_kind {
 
 typedef struct function_state {
 	name_kind_t kind;
-	bool is_of_library;
+	mw_frame_kind_t whose;         /* by the name alone */
 	bool is_kept;                  /* the caller's pattern matches the name */
 	bool has_other_callees;        /* the function calls a function that is no wrapper */
 	uint32_t callers[CALLERS_MIN]; /* different functions that allocate through this function */
@@ -106,10 +106,13 @@ static bool is_listed(const mw_wrappers_t *f, row_kind_t kind, const char *name,
 	return false;
 }
 
-static bool is_of_library(const mw_wrappers_t *f, const char *name, const char *source) {
+static mw_frame_kind_t whose_function(const mw_wrappers_t *f, const char *name,
+				      const char *source) {
 	char bare[4096];
 	mw_bare_name(name, bare, sizeof(bare));
-	return is_listed(f, ROW_LIBRARY, bare, source) && !is_listed(f, ROW_OWN, bare, source);
+	return !is_listed(f, ROW_LIBRARY, bare, source) ? MW_FRAME_OWN
+	       : is_listed(f, ROW_OWN, bare, source)    ? MW_FRAME_HOLDER
+							: MW_FRAME_LIBRARY;
 }
 
 /* Returns the state of a function.  The profile may have got functions since the last call. */
@@ -134,7 +137,8 @@ static name_kind_t kind_of(mw_wrappers_t *f, uint32_t function) {
 	state->kind = is_listed(f, ROW_WRAPPER, name, source) ? NAME_LISTED
 		      : strcasestr(name, "alloc") != NULL     ? NAME_HAS_ALLOC
 							      : NAME_OTHER;
-	state->is_of_library = f->kinds == MW_WRAPPERS_ALL && is_of_library(f, name, source);
+	if (f->kinds == MW_WRAPPERS_ALL)
+		state->whose = whose_function(f, name, source);
 	state->is_kept = f->kept != NULL && mw_pattern_matches(f->kept, name);
 	return state->kind;
 }
@@ -173,12 +177,18 @@ static uint32_t function_at(const mw_wrappers_t *f, stack_t s, position_t at) {
 	return line != NULL ? line->function : 0;
 }
 
+mw_frame_kind_t mw_wrappers_kind(mw_wrappers_t *f, uint32_t location, uint32_t line) {
+	const mw_location_t *its = &f->profile->locations[location];
+	const mw_line_t *at = mw_location_line(f->profile, its, line);
+	uint32_t function = at != NULL ? at->function : 0;
+	kind_of(f, function);
+	return is_file_of_library(f, its->mapping) ? MW_FRAME_LIBRARY
+						   : state_of(f, function)->whose;
+}
+
 /* True if the function at a position belongs to a language's library. */
 static bool is_library_at(mw_wrappers_t *f, stack_t s, position_t at) {
-	uint32_t function = function_at(f, s, at);
-	kind_of(f, function);
-	return is_file_of_library(f, location_at(f, s, at.frame)->mapping) ||
-	       state_of(f, function)->is_of_library;
+	return mw_wrappers_kind(f, s.locations[at.frame], at.line) == MW_FRAME_LIBRARY;
 }
 
 static position_t next(const mw_wrappers_t *f, stack_t s, position_t at) {

@@ -39,6 +39,17 @@ void mw_wrappers_learn(mw_wrappers_t *wrappers, const uint32_t *locations, uint3
 mw_frame_position_t mw_wrappers_skip(mw_wrappers_t *wrappers, const uint32_t *locations,
 				     uint32_t depth);
 
+/* Whose code a frame is. */
+typedef enum mw_frame_kind {
+	MW_FRAME_OWN,    /* the program's, or not known */
+	MW_FRAME_HOLDER, /* a library's, into which the program's own code may be inlined: MW_OWN */
+	MW_FRAME_LIBRARY,
+} mw_frame_kind_t;
+
+/* Returns the kind of a line of a location, by wrappers.def alone.  With MW_WRAPPERS_OF_MALLOC
+ * every frame is the program's. */
+mw_frame_kind_t mw_wrappers_kind(mw_wrappers_t *wrappers, uint32_t location, uint32_t line);
+
 /* Removes the wrappers at the inner end of each stack, so that the flat value goes to the
  * function that wanted the memory.  A stack of wrappers only keeps its outermost frame.  `kept`:
  * functions whose names match are no wrappers; NULL = none.  Returns how many samples were
