@@ -65,11 +65,12 @@ void mw_detect_reserve(const mw_facts_t *facts, mw_findings_t *findings) {
 					       .bytes = (int64_t)growth.bytes,
 					       .objects = (int64_t)growth.copies},
 			       "%s made %s larger by copying it %s times, %s in all (%s of all "
-			       "allocated bytes), up to %s: reserve the final size first",
+			       "allocated bytes), up to %s: reserve the final size first; the time "
+			       "assumes %g ns a copy and %g ns a byte",
 			       f->name, f->grows, mw_say_count((int64_t)growth.copies),
 			       mw_say_bytes((int64_t)growth.bytes),
 			       mw_say_share(growth.bytes, (double)facts->alloc_bytes),
-			       mw_say_bytes(growth.largest_bytes));
+			       mw_say_bytes(growth.largest_bytes), PAIR_NS, COPY_NS_PER_BYTE);
 	}
 }
 
@@ -91,9 +92,10 @@ void mw_detect_freed_at_once(const mw_facts_t *facts, mw_findings_t *findings) {
 				.objects = f->freed_at_once},
 			"%s allocated %s blocks of %s on average that were freed within 10 us "
 			"(%s of all blocks allocated): keep one buffer for all calls, or put it "
-			"on the stack",
+			"on the stack; the time assumes %g ns a block",
 			f->name, mw_say_count(f->freed_at_once), mw_say_bytes(each),
-			mw_say_share((double)f->freed_at_once, (double)facts->alloc_objects));
+			mw_say_share((double)f->freed_at_once, (double)facts->alloc_objects),
+			PAIR_NS);
 	}
 }
 
@@ -111,9 +113,10 @@ void mw_detect_other_threads(const mw_facts_t *facts, mw_findings_t *findings) {
 						facts, TRANSFER_NS * (double)f->freed_elsewhere),
 					.objects = f->freed_elsewhere},
 			"%s allocated %s blocks that another thread freed (%s of those of it that "
-			"were "
-			"freed): hand them back to be used again, or send several in one block",
+			"were freed): hand them back to be used again, or send several in one "
+			"block; the time assumes %g ns a block",
 			f->name, mw_say_count(f->freed_elsewhere),
-			mw_say_share((double)f->freed_elsewhere, (double)f->freed_objects));
+			mw_say_share((double)f->freed_elsewhere, (double)f->freed_objects),
+			TRANSFER_NS);
 	}
 }
