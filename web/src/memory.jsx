@@ -43,7 +43,7 @@ const settings = stackedSettings(() =>
   PARTS.map(([, label, hue]) => [label, `hsl(${hue} ${styleOf("--part")})`]).reverse(),
 );
 
-/* Of a process that has ended the state file knows these parts. */
+/* Of a process that has ended, and in a file, these parts are known. */
 const LAST_PARTS = [
   ["malloc", "from malloc", 205],
   ["mapped", "mapped by the program", 130],
@@ -94,7 +94,7 @@ function Bar({parts, values, whole}) {
   );
 }
 
-/** What resident memory consisted of, as far as an ended process has told. */
+/** What resident memory consisted of, as far as an ended process or a file tells. */
 export function LastMemory({resident}) {
   return (
     <section class="memory">

@@ -209,6 +209,11 @@ export function Overview({target}) {
     "status " + target,
     isProcess ? PERIOD_MS : 0,
   );
+  const {data: report} = useLoad(
+    () => (isProcess ? null : api.view("report", target, {top: 1})),
+    "report " + target,
+  );
+  const resident = status.data ? status.data.resident : report?.resident;
   const [range, setRange] = useState(Infinity);
   const all = useMoments(timeline.data, status.data),
     end = (all.at(-1)?.time_ns ?? 0) / 1e9,
@@ -228,7 +233,7 @@ export function Overview({target}) {
     <section class="overview">
       <Trouble error={status.error} />
       {status.data && <Facts status={status.data} />}
-      {status.data?.resident?.text && <p class="dim">{status.data.resident.text}</p>}
+      {resident?.text && <p class="dim">{resident.text}</p>}
       {status.data?.state === "running" && <Findings target={target} />}
       <div class="bar">
         <h2>
@@ -264,9 +269,7 @@ export function Overview({target}) {
       {isProcess && <FunctionsChart target={target} moments={all} />}
       <Marks target={target} marks={marks.current} />
       {status.data?.memory && <Memory status={status.data} />}
-      {!status.data?.memory && status.data?.resident?.bytes > 0 && (
-        <LastMemory resident={status.data.resident} />
-      )}
+      {!status.data?.memory && resident?.bytes > 0 && <LastMemory resident={resident} />}
     </section>
   );
 }

@@ -273,3 +273,17 @@ test("dark mode is kept, and no width overflows", async () => {
   await page.locator(".flame .frames").waitFor();
   await close(page, "dark");
 });
+
+test("a file has its resident memory divided", async () => {
+  const file = `${folder}/early.pb.gz`;
+  const at = await serve(["--no-browser", file]);
+  const page = await open(`#/${encodeURIComponent(file)}/overview`, {at});
+  await page.getByText(/^resident [0-9.]+ MiB (now|at the peak): .* from malloc/).waitFor();
+  await page
+    .locator(".memory h2")
+    .getByText(/^Resident memory.*: [0-9.]+ MiB$/)
+    .waitFor();
+  await page.locator(".memory td").getByText("from malloc").waitFor();
+  await isAccessible(page);
+  await close(page, "file-divided");
+});

@@ -33,7 +33,7 @@ static const char view_policy[] =
 /* Views whose JSON the page asks for. */
 static const char *const json_views[] = {"top",     "tree",      "flame", "timeline", "sizes",
 					 "threads", "lifetimes", "tags",  "traces",   "status",
-					 "map",     "weblist",   "diff",  "advise"};
+					 "map",     "weblist",   "diff",  "advise",   "report"};
 
 /* Files that the page shows in a frame, or saves: the view that makes each, and its ending. */
 static const struct {
