@@ -6,9 +6,10 @@
 . "$(dirname "$0")/lib.sh"
 missing=
 
-# as_gperftools PROFILE COMMAND...: under mallow, with a sample in 16 KiB
-as_gperftools() {
-    "$build/bin/mallow" run --as gperftools --rate 16K --output "$work/$1.pb" -- "${@:2}"
+# use_gperftools PROFILE: $as_gperftools runs a command under mallow, with a sample in 16 KiB. Words,
+# not a function: in the background $! is then the command's own pid.
+use_gperftools() {
+    as_gperftools=("$build/bin/mallow" run --as gperftools --rate 16K --output "$work/$1.pb" --)
 }
 
 # has_profile NAME: some memory was allocated by the program's own functions or libraries
@@ -25,7 +26,8 @@ same() {
     shift 2
     "$@" 2>"$work/log" </dev/null | sed -E "$filter" >"$work/$name.own" ||
         fail "$name fails with its own library: $(tail -n 3 "$work/log")"
-    as_gperftools "$name" "$@" 2>"$work/log" </dev/null | sed -E "$filter" >"$work/$name.mallow" ||
+    use_gperftools "$name"
+    "${as_gperftools[@]}" "$@" 2>"$work/log" </dev/null | sed -E "$filter" >"$work/$name.mallow" ||
         fail "$name: $(tail -n 3 "$work/log")"
     [ -s "$work/$name.own" ] || fail "$name prints nothing"
     diff "$work/$name.own" "$work/$name.mallow" >"$work/diff" ||
@@ -87,7 +89,8 @@ open(sys.argv[1], "wb").write(
 END
     cjpeg_hdr "$work/image.png" "$work/own.jpg" 2>"$work/log" ||
         fail "cjpeg_hdr: $(cat "$work/log")"
-    as_gperftools cjpeg_hdr cjpeg_hdr "$work/image.png" "$work/mallow.jpg" 2>"$work/log" ||
+    use_gperftools cjpeg_hdr
+    "${as_gperftools[@]}" cjpeg_hdr "$work/image.png" "$work/mallow.jpg" 2>"$work/log" ||
         fail "cjpeg_hdr: $(cat "$work/log")"
     cmp "$work/own.jpg" "$work/mallow.jpg" || fail "cjpeg_hdr makes another picture"
     has_profile cjpeg_hdr
@@ -121,38 +124,41 @@ can_connect() {
     (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null
 }
 
-# serve OUTPUT COMMAND...: the server's answers; it is asked to end
+# serve OUTPUT COMMAND...: the server's answers; it is asked to end. `mallow run` passes SIGTERM on.
 serve() {
-    local output=$1 tries=200
+    local output=$1 tries=600 server
     shift
     "$@" "$(command -v yrmcdsd)" -f "$work/yrmcds.conf" >"$work/log" 2>&1 </dev/null &
-    later_kill "$!"
+    server=$!
+    later_kill "$server"
     until can_connect; do
         tries=$((tries - 1))
-        if [ "$tries" = 0 ] || ! kill -0 "$!" 2>/dev/null; then
+        if [ "$tries" = 0 ] || ! kill -0 "$server" 2>/dev/null; then
             fail "no server: $(cat "$work/log")"
         fi
         sleep 0.1
     done
     talk >"$output"
-    kill "$(pgrep -f -- "yrmcdsd -f $work/yrmcds.conf" | tail -n 1)"
-    wait "$!" || true
+    kill "$server"
+    wait "$server" || true
 }
 
 if is_there yrmcdsd; then
-    port=$((20000 + $$ % 10000))
+    # Both below 32768, from where on the kernel gives ports to the clients of other tests.
+    port=$((20000 + $$ % 6000))
     cat >"$work/yrmcds.conf" <<END
 user = $(id -un)
 group = $(id -gn)
 virtual_ip = 127.0.0.1
 port = $port
-repl_port = $((port + 10000))
+repl_port = $((port + 6000))
 temp_dir = "$work"
 buckets = 1000
 workers = 2
 END
     serve "$work/yrmcds.own" env
-    serve "$work/yrmcds.mallow" as_gperftools yrmcds
+    use_gperftools yrmcds
+    serve "$work/yrmcds.mallow" "${as_gperftools[@]}"
     diff "$work/yrmcds.own" "$work/yrmcds.mallow" >"$work/diff" ||
         fail "yrmcds answers otherwise: $(head -n 5 "$work/diff")"
     [ "$(grep -c STORED "$work/yrmcds.mallow")" = 200 ] || fail "yrmcds: $(cat "$work/yrmcds.own")"
