@@ -24,16 +24,18 @@ launch churner-a prof_sample:64K
 a=$pid
 launch churner-b prof_sample:64K
 b=$pid
+# How long a request waits is no matter here: by default a starved process has two seconds.
+wait=(--wait 60)
 
-try 0 "$mallow" stop --name '^churner-[ab]$'
+try 0 "$mallow" stop "${wait[@]}" --name '^churner-[ab]$'
 says out "^pid $a: off"
 says out "^pid $b: off"
-try 0 "$mallow" start "$a"
+try 0 "$mallow" start "${wait[@]}" "$a"
 [ "$(status_of "$a" active) $(status_of "$b" active)" = "True False" ] || fail "start of one of two"
 try 0 "$mallow" ls --name 'churner-b'
 says out "^ +$b running +off .*churner-b"
 says_not out churner-a
-try 0 "$mallow" start --name churner- --strict
+try 0 "$mallow" start "${wait[@]}" --name churner- --strict
 says out "^pid $b: all 3 threads follow"
 # shellcheck disable=SC2016 # perl's variables
 MALLOW_CONF=prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so \
@@ -41,7 +43,7 @@ MALLOW_CONF=prof_state_min:0 LD_PRELOAD=$build/lib/libmallow.so \
 alone=$!
 started+=("$alone")
 await 60 is_known "$alone"
-try 0 "$mallow" start --strict "$alone"
+try 0 "$mallow" start "${wait[@]}" --strict "$alone"
 says out "^pid $alone: its thread follows$"
 kill "$alone"
 try 2 "$mallow" reset --name 'no such program'
@@ -56,25 +58,25 @@ try 0 "$mallow" status --cgroup "$group" --name churner-a
 says out "churner-a \(pid $a\)"
 ok "several at once, by name and by group; a strict start"
 
-try 0 "$mallow" set "$a" rate=32K dump_live=1G dump_keep=3
+try 0 "$mallow" set "${wait[@]}" "$a" rate=32K dump_live=1G dump_keep=3
 says out "pid $a: T = 32.0 KiB|pid $a: T = 32 KiB"
 says out "dump_live = 1.00 GiB \(was off\)"
 says out 'dump_keep = 3 dumps \(was 32 dumps\)'
-try 0 "$mallow" set "$a" dump_live=1G
+try 0 "$mallow" set "${wait[@]}" "$a" dump_live=1G
 says out 'dump_live is 1.00 GiB already; nothing changed'
-try 2 "$mallow" set "$a" dump_signal=65
+try 2 "$mallow" set "${wait[@]}" "$a" dump_signal=65
 one_line_error
-try 2 "$mallow" set "$a" dump_signal=9
+try 2 "$mallow" set "${wait[@]}" "$a" dump_signal=9
 says err 'rejected the request: the program or another option handles this signal, or no'
 one_line_error
 says err 'rejected'
-try 0 "$mallow" set "$a" "dump_name=$work/a.%n.%r.pb" prof_interval=64M dump_min_ms=0
+try 0 "$mallow" set "${wait[@]}" "$a" "dump_name=$work/a.%n.%r.pb" prof_interval=64M dump_min_ms=0
 more_than_three_were_written() {
     [[ $(find . -name 'a.*.allocated.pb' | sort | tail -1) > ./a.0003 ]] &&
         [ ! -e a.0001.allocated.pb ]
 }
 await 60 more_than_three_were_written
-try 0 "$mallow" set "$a" prof_interval=off
+try 0 "$mallow" set "${wait[@]}" "$a" prof_interval=off
 # The last may be under way still.
 few_are_kept() {
     [ "$(find . -name 'a.*.allocated.pb' | wc -l)" -le 4 ]
@@ -110,19 +112,19 @@ for bad in request_limit=65536 'dump_name=a.%q' 'dump_name=a%'; do
     one_line_error
     says err "set: ${bad%%=*} does not take '.*'; allowed: "
 done
-try 0 "$mallow" set "$a" request_limit=65537
-try 0 "$mallow" set "$a" request_limit=off
+try 0 "$mallow" set "${wait[@]}" "$a" request_limit=65537
+try 0 "$mallow" set "${wait[@]}" "$a" request_limit=off
 ok "values that would mean something else"
 
-try 0 "$mallow" stop "$b"
+try 0 "$mallow" stop "${wait[@]}" "$b"
 # What cannot be written is told at once, not after the session.
 for bad in none/session.pb.gz /proc/none/; do
-    try 2 timeout 20 "$mallow" start --for 1h -o "$bad" "$b"
+    try 2 timeout 20 "$mallow" start "${wait[@]}" --for 1h -o "$bad" "$b"
     one_line_error
     says err "^mallow: start: $bad: cannot write: No such file"
 done
 [ "$(status_of "$b" active)" = False ] || fail "a session that was refused switched sampling on"
-try 0 "$mallow" start --for 0.5 -o session.pb.gz "$b"
+try 0 "$mallow" start "${wait[@]}" --for 0.5 -o session.pb.gz "$b"
 says err 'allocated in .* of which .* are still live; profile written: session.pb.gz'
 [ "$(status_of "$b" active)" = False ] || fail "the session left sampling on"
 try 0 "$mallow" report --sample-type alloc_space session.pb.gz
