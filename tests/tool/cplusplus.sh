@@ -195,7 +195,7 @@ pid=$!
 started+=("$pid")
 await 60 is_known "$pid"
 # At this rate the program has 40 samples if it gets a fiftieth of a processor.
-try 0 "$mallow" cpu --memory-cost --cpu-rate 1000 --for 2s "$pid"
+try 0 "$mallow" cpu --wait 60 --memory-cost --cpu-rate 1000 --for 2s "$pid"
 awk '/ caller$/ { on = 1; next } on { print $NF }' out >callers
 grep -q '^weather::words_of' callers || fail "words_of costs nothing: $(cat callers)"
 no_library callers

@@ -28,9 +28,9 @@ try 2 "$mallow" start --cpu-rate 100 "$python"
 says err '--cpu-rate goes with --cpu'
 try 2 "$mallow" start --cpu --for 2s "$python"
 says err "'mallow cpu'"
-try 0 "$mallow" start --cpu --cpu-rate 1000 "$python"
+try 0 "$mallow" start --wait 60 --cpu --cpu-rate 1000 "$python"
 says out "^pid $python: CPU time: on, 1000 Hz \(was off\)$"
-try 0 "$mallow" start --cpu --cpu-rate 1000 "$python"
+try 0 "$mallow" start --wait 60 --cpu --cpu-rate 1000 "$python"
 says out "^pid $python: CPU time: already on, 1000 Hz since .*; nothing changed$"
 has_samples() {
     [ "$("$mallow" status --json "$1" | python3 -c 'import json, sys
@@ -45,12 +45,12 @@ caught=$(sed -n 's/^SigCgt:\t//p' "/proc/$python/status")
 tasks=$(find "/proc/$python/task" -mindepth 1 -maxdepth 1 | wc -l)
 [ "$(grep -c ^ID: "/proc/$python/timers")" = $((tasks + 1)) ] ||
     fail "not a timer for each thread and one for the process"
-try 0 "$mallow" stop --cpu "$python"
+try 0 "$mallow" stop --wait 60 --cpu "$python"
 says out "^pid $python: CPU time: off \(was on, 1000 Hz since .*\)$"
 [ -z "$(cat "/proc/$python/timers")" ] || fail "timers are left"
 caught=$(sed -n 's/^SigCgt:\t//p' "/proc/$python/status")
 [ $((0x$caught >> (signal - 1) & 1)) = 0 ] || fail "the handler is left"
-try 0 "$mallow" stop --cpu "$python"
+try 0 "$mallow" stop --wait 60 --cpu "$python"
 says out 'CPU time: already off since .*; nothing changed$'
 try 0 "$mallow" top --cpu "$python"
 says out '^Type: cpu$'
@@ -92,14 +92,14 @@ ok "the note about functions without names weighs time"
 
 # --- a session ---
 began=$SECONDS
-try 0 "$mallow" cpu --seconds 1 "$python"
+try 0 "$mallow" cpu --wait 60 --seconds 1 "$python"
 [ $((SECONDS - began)) -lt 25 ] || fail "--seconds 1 took $((SECONDS - began)) s"
-try 0 "$mallow" cpu --for 2s --cpu-rate 500 "$python"
+try 0 "$mallow" cpu --wait 60 --for 2s --cpu-rate 500 "$python"
 says out '^Type: cpu$'
 says out '_PyEval_EvalFrame'
 [ -z "$(cat "/proc/$python/timers")" ] || fail "the session did not end"
-try 0 "$mallow" start --cpu --cpu-rate 50 "$python"
-try 0 "$mallow" cpu --for 1s --cpu-rate 500 -o session.pb.gz "$python"
+try 0 "$mallow" start --wait 60 --cpu --cpu-rate 50 "$python"
+try 0 "$mallow" cpu --wait 60 --for 1s --cpu-rate 500 -o session.pb.gz "$python"
 try 0 "$mallow" status "$python"
 says out 'CPU time +sampled since .*, 50 Hz'
 try 0 "$mallow" diff --cpu session.pb.gz "$python"
@@ -173,10 +173,10 @@ MALLOW_CONF=prof_state_min:0 LD_PRELOAD=$library ./cost &
 cost=$!
 started+=("$cost")
 await 60 is_known "$cost"
-try 0 "$mallow" cpu --memory-cost --for 2s --cpu-rate 1000 "$cost"
+try 0 "$mallow" cpu --wait 60 --memory-cost --for 2s --cpu-rate 1000 "$cost"
 says out '^malloc(, free and page faults| and free): .* CPU time, [0-9.]+%$'
 says out ' (keep_shortly|main)$'
-try 0 "$mallow" cpu --memory-cost --for 2s --cpu-rate 1000 --json "$cost"
+try 0 "$mallow" cpu --wait 60 --memory-cost --for 2s --cpu-rate 1000 --json "$cost"
 python3 - out <<'END' || fail "the cost of memory: $(cat out)"
 import json, sys
 cost = json.load(open("out"))
@@ -252,7 +252,7 @@ if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; 
         redis-benchmark -s r.sock -n 400000 -P 8 -q -t set,lpush,hset >bench.out 2>&1
         echo $? >bench.rc
     ) &
-    try 0 "$mallow" cpu --for 3s --cpu-rate 1000 "$redis"
+    try 0 "$mallow" cpu --wait 60 --for 3s --cpu-rate 1000 "$redis"
     says out 'Type: cpu'
     says out 'processCommand|call|aeProcessEvents|readQueryFromClient'
     await 120 test -s bench.rc

@@ -92,7 +92,7 @@ else
     grep -q '"name": ".*schedule' out || fail "context switches: where the thread waits"
     ok "frames of the kernel"
     # The function that accesses the pages has the time, libc's memset() between it and the kernel.
-    try 0 "$mallow" cpu --memory-cost --for 1s --cpu-rate 1000 --json "$pid"
+    try 0 "$mallow" cpu --wait 60 --memory-cost --for 1s --cpu-rate 1000 --json "$pid"
     python3 - <<'END' || fail "page faults in the cost of memory: $(cat out)"
 import json
 cost = json.load(open("out"))
@@ -105,13 +105,13 @@ assert rows["touch_pages"]["malloc_ns"] == 0, rows["touch_pages"]
 END
     ok "page faults in the cost of memory"
 fi
-try 0 "$mallow" start --cpu --event page-faults --cpu-rate 50 "$pid"
+try 0 "$mallow" start --wait 60 --cpu --event page-faults --cpu-rate 50 "$pid"
 says out "^pid $pid: CPU time: on, 50 Hz of page-faults \\(was off"
 try 0 "$mallow" status "$pid"
 says out 'CPU time +sampled since .*, 50 Hz of page-faults, 3 threads'
 try 0 "$mallow" status --json "$pid"
 valid status
-try 0 "$mallow" stop --cpu "$pid"
+try 0 "$mallow" stop --wait 60 --cpu "$pid"
 # The events end with their memory.
 ! grep -q 'perf_event' "/proc/$pid/maps" || fail "events are left"
 exec {input}>&-

@@ -128,7 +128,7 @@ ok "files that are cut to 0, 4096 and 20000 bytes"
 
 # A report that is asked for later stands behind the handler.
 begin deadly_later
-try 0 "$mallow" set "$pid" crash_report=true
+try 0 "$mallow" set --wait 60 "$pid" crash_report=true
 echo >&7
 exec 7>&-
 wait "$pid" 2>/dev/null

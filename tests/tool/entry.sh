@@ -20,7 +20,7 @@ asleep() {
 # answers WHAT: its leaks are found, and it goes on.
 answers() {
     await 60 is_known "$pid"
-    try 1 "$mallow" leaks "$pid"
+    try 1 "$mallow" leaks --wait 60 "$pid"
     says out '(2000|199[0-9]) blocks leaked'
     exec {input}>&-
     wait "$pid" || fail "$1: the program ended with status $?"
@@ -113,7 +113,7 @@ asleep unshare --mount --pid --fork --kill-child --mount-proc bash -c \
     env LD_PRELOAD="$build/lib/libmallow.so" ./poller
 pid=$(pgrep -x -n poller)
 await 60 is_known "$pid"
-try 1 "$mallow" leaks "$pid"
+try 1 "$mallow" leaks --wait 60 "$pid"
 says out '(2000|199[0-9]) blocks leaked'
 exec {input}>&-
 await 60 has_ended "$pid"

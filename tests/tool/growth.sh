@@ -28,7 +28,7 @@ print(($1))") || fail "$1"
 }
 
 launch prof_sample:1
-try 0 "$mallow" leaks --growth 1h --json "$pid"
+try 0 "$mallow" leaks --wait 60 --growth 1h --json "$pid"
 equals 'r["view"], r["seconds"]' "('growth', 3600.0)"
 # The table itself and 8192 entries.
 equals 'held("variable table in holders")["blocks"]' 8193
@@ -54,24 +54,24 @@ equals 'sum(h["blocks"] for h in r["holders"] for s in h["stacks"]
     if h["kind"] != "data" and s["frames"][1]["name"] == "work") > 0' True
 equals 'sum(s["blocks"] for h in r["holders"] for s in h["stacks"]
     if s["frames"][1]["name"] == "work")' 500
-try 0 "$mallow" leaks --growth 1h "$pid"
+try 0 "$mallow" leaks --wait 60 --growth 1h "$pid"
 says out "^holders \\(pid $pid\\): [0-9.]+ MiB in 13[01][0-9][0-9] blocks allocated in the last"
 says out '^#1  [0-9.]+ MiB in 8193 blocks, held by the variable table in holders$'
 says out '^    through    [0-9.]+ MiB in 8192 blocks on blocks of grow_table$'
 ok "variables, threads, blocks between"
 
-try 0 "$mallow" leaks --growth 1h -o held.html "$pid"
+try 0 "$mallow" leaks --wait 60 --growth 1h -o held.html "$pid"
 grep -q history held.html || fail "the flame graph has no variable"
 try 0 "$mallow" leaks --growth 1h -o held.pb.gz "$pid"
 try 0 "$mallow" top --cum --sample-type inuse_objects --tagfocus held:data held.pb.gz
 says out ' 8193 .* table$'
-try 0 "$mallow" leaks --growth 1h --focus remember --json "$pid"
+try 0 "$mallow" leaks --wait 60 --growth 1h --focus remember --json "$pid"
 equals '[h["blocks"] for h in r["holders"]]' '[3000]'
 # Leaks are as without it.
 try 0 "$mallow" leaks --last "$pid"
 says out ': no leaks'
 sleep 2
-try 0 "$mallow" leaks --growth 1s --json "$pid"
+try 0 "$mallow" leaks --wait 60 --growth 1s --json "$pid"
 equals 'sum(h["blocks"] for h in r["holders"]) < 10' True
 try 2 "$mallow" leaks --growth 1s --last "$pid"
 one_line_error
@@ -80,12 +80,12 @@ wait "$pid" || fail "the program's exit status"
 ok "files, selections, ages"
 
 launch prof_sample:16K
-try 0 "$mallow" leaks --growth 1h --json "$pid"
+try 0 "$mallow" leaks --wait 60 --growth 1h --json "$pid"
 # 8192 blocks of 208 bytes, 104 samples on average: six standard deviations are 8192 * 6 /
 # sqrt(104).
 equals '8192 - 4820 < held("variable table")["blocks"] < 8193 + 4820' True
 equals '"grow_table" in [t["function"] for t in held("variable table")["through"]]' True
-try 0 "$mallow" leaks --growth 1h "$pid"
+try 0 "$mallow" leaks --wait 60 --growth 1h "$pid"
 says out 'one sample in 16.0 KiB: sizes and counts are estimates'
 exec {input}>&-
 ok "sampled"

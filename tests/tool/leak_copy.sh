@@ -46,7 +46,7 @@ for how in plain reaper; do
     launch -- 1 $how
     before=$(sequence)
     for i in 1 2 3; do
-        try 1 "$mallow" leaks "$pid"
+        try 1 "$mallow" leaks --wait 60 "$pid"
         says out '^copied .*: (100|9[0-9]) blocks leaked'
         await 60 has_no_child
         await 60 has_no_thread
@@ -58,7 +58,7 @@ ok "a process that sleeps, and one that becomes the parent of others' children"
 
 conf=background_thread:true
 launch -- 1 strict
-try 1 "$mallow" leaks "$pid"
+try 1 "$mallow" leaks --wait 60 "$pid"
 await 60 has_no_child
 finish "a thread that may not wait"
 conf=background_thread:false
@@ -146,7 +146,7 @@ says err 'the copy of the process, which searches, was ended'
 await 60 has_no_child
 try 2 "$mallow" leaks --last "$pid"
 says err 'or the check failed'
-try 1 "$mallow" leaks "$pid"
+try 1 "$mallow" leaks --wait 60 "$pid"
 await 60 has_no_child
 finish "copies that were killed"
 ok "kill -9 of the copy"
@@ -182,7 +182,7 @@ exec {input}>pipe
 await 60 grep -qs ready told
 pid=$(pgrep -x -n copied)
 await 60 is_known "$pid"
-try 1 "$mallow" leaks "$pid"
+try 1 "$mallow" leaks --wait 60 "$pid"
 await 60 has_no_child
 exec {input}>&-
 wait "$container" || fail "the first process of a container ended with $?: $(cat told)"

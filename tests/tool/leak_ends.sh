@@ -60,7 +60,7 @@ for bytes in 64 1024; do
     started+=("$pid")
     exec 7>input
     await 60 grep -q ready told
-    try 1 "$mallow" leaks "$pid"
+    try 1 "$mallow" leaks --wait 60 "$pid"
     most_are_found out
     exec 7>&-
     wait "$pid" || fail "the program ends with $?"
@@ -85,7 +85,7 @@ for bytes in 64 256; do
     started+=("$pid")
     exec 7>input
     await 60 grep -q ready told
-    try 1 "$mallow" leaks "$pid"
+    try 1 "$mallow" leaks --wait 60 "$pid"
     # 37 and 146 of the blocks are sampled, as a rule: bounds at four deviations.
     about=$(sed -nE 's/^  note +about .* in ([0-9.e+]+) blocks leaked, as the sampled.*/\1/p' out)
     awk -v n="${about:-0}" -v e="$(awk "BEGIN { print 4 / sqrt(300000 * $bytes / 524288) }")" \

@@ -37,9 +37,9 @@ done
 ok "memory that is kept out of copies"
 
 launch shared
-try 1 "$mallow" leaks "$pid"
+try 1 "$mallow" leaks --wait 60 "$pid"
 says out ': 100 blocks leaked'
-try 0 "$mallow" leaks --shared "$pid"
+try 0 "$mallow" leaks --wait 60 --shared "$pid"
 says out ': no leaks'
 ends_well shared
 ok "memory that is shared counts with --shared"
@@ -68,7 +68,7 @@ wait "$checking"
 [ $? = 2 ] || fail "the copy was killed, and the status is not 2"
 one_line_error
 says err "^mallow: pid $pid: no leak check: the copy of the process, which searches, was ended"
-try 0 "$mallow" leaks "$pid"
+try 0 "$mallow" leaks --wait 60 "$pid"
 says out ': no leaks'
 ok "the copy is killed, and the next check is well"
 

@@ -31,7 +31,7 @@ equals() {
 
 # --- every block sampled: all numbers are exact ---
 launch prof_sample:1
-try 1 "$mallow" leaks --json "$pid"
+try 1 "$mallow" leaks --wait 60 --json "$pid"
 valid leaks
 equals 'r["check"]["direct"]["blocks"]' 1250
 equals 'r["check"]["indirect"]["blocks"]' 1900
@@ -48,7 +48,7 @@ equals 'sorted((f, sum(s["direct"]["blocks"] for s in r["stacks"] if f in names(
 equals '[c["block_bytes"] for c in r["check"]["classes"] if c["direct"]["blocks"]]' "[48, 112]"
 ok "the numbers of all leaks, by stack, by kind, below them"
 
-try 1 "$mallow" leaks --peek "$pid"
+try 1 "$mallow" leaks --wait 60 --peek "$pid"
 says out "^leaky \(pid $pid\): 3150 blocks leaked, "
 says out "^  direct +121 KiB in 1250 blocks that no pointer leads to$"
 says out "^  indirect +89.1 KiB in 1900 blocks that only leaked blocks lead to$"
@@ -64,9 +64,9 @@ says out "^leaky \(pid $pid\): 3150 blocks leaked, "
 try 1 "$mallow" leaks -o leaks.pb.gz "$pid"
 try 0 "$mallow" top --sample-type inuse_objects --unit B --tagfocus leak:indirect leaks.pb.gz
 says out '^ +1900 .* make_node$'
-try 1 "$mallow" leaks -o leaks.html "$pid"
+try 1 "$mallow" leaks --wait 60 -o leaks.html "$pid"
 grep -q leak_lists leaks.html || fail "the flame graph has no leak_lists"
-try 1 "$mallow" leaks --focus leak_cycles --json "$pid"
+try 1 "$mallow" leaks --wait 60 --focus leak_cycles --json "$pid"
 equals 'sum(s["direct"]["blocks"] + s["indirect"]["blocks"] for s in r["stacks"])' 150
 # Copies in the kernel's table of processes.
 no_copy_is_left() {
@@ -81,7 +81,7 @@ ok "files, other views, a selection; no copy of the process is left"
 # --- the process is killed: the last check stays ---
 kill -9 "$pid"
 wait "$pid" 2>/dev/null
-try 1 "$mallow" leaks "$pid"
+try 1 "$mallow" leaks --wait 60 "$pid"
 says out "3150 blocks leaked"
 exec {input}>&-
 launch prof_sample:1
@@ -100,7 +100,7 @@ equals 'r["earlier"]["direct"]["blocks"] in (1250, 1251)' True
 equals '[s for s in r["stacks"] if any(f["name"] == "hide" for f in s["frames"])]' "[]"
 equals 'all(s["interval"][0] <= s["bytes"] <= s["interval"][1] for s in r["stacks"])' True
 equals '100000 < sum(s["bytes"] for s in r["stacks"]) <= 124000 + 91200' True
-try 1 "$mallow" leaks "$pid"
+try 1 "$mallow" leaks --wait 60 "$pid"
 says out 'one sample in 4.00 KiB: sizes and counts are estimates'
 exec {input}>&-
 ok "a pointer that the program hides is no leak of both checks"
@@ -175,7 +175,7 @@ says out '^      leak_lists '
 try 2 "$mallow" set "$pid" dump_signal=10
 one_line_error
 says err 'the program or another option handles this signal'
-try 0 "$mallow" set "$pid" leak_signal=12
+try 0 "$mallow" set --wait 60 "$pid" leak_signal=12
 kill -12 "$pid"
 is_said_twice() { [ "$(grep -c "$sum" said)" = 2 ]; }
 await 60 is_said_twice
@@ -221,17 +221,17 @@ last_is_there() { "$mallow" leaks --last "$pid" >out 2>err || [ $? = 1 ]; }
 await 60 last_is_there
 exec {input}>&-
 launch background_thread:true,prof_sample:1G
-try 1 "$mallow" leaks "$pid"
+try 1 "$mallow" leaks --wait 60 "$pid"
 says out '^no stacks: no sampled block is among them \(one sample in 1.00 GiB\)'
 try 1 "$mallow" check --leaks "$pid"
 says out '^FAILED +leaks: 210 KiB leaked, 0 B allowed$'
-try 1 "$mallow" leaks "$pid"
+try 1 "$mallow" leaks --wait 60 "$pid"
 says out '3150 blocks leaked'
 says out '; 2 threads$'
 exec {input}>&-
 # One of 64 MiB is sampled for certain (but for e^-32), one of 16 bytes is not (but for 8 of 10^6).
 launch prof_sample:2M large
-try 1 "$mallow" leaks "$pid"
+try 1 "$mallow" leaks --wait 60 "$pid"
 says out ': 2 blocks leaked, 64.0 MiB of '
 says out '^      leak_large '
 says out '^no stack +16 B of the 64.0 MiB: these sizes have no sampled block$'

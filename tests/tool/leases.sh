@@ -64,16 +64,16 @@ await 60 is_on 100
 try 2 "$mallow" cpu --wall --for 1s "$pid"
 one_line_error
 says err 'another mallow samples CPU time of this process; try again when it has ended'
-try 0 "$mallow" start --cpu --cpu-rate 50 "$pid"
+try 0 "$mallow" start --wait 60 --cpu --cpu-rate 50 "$pid"
 says err "note: pid $pid: until another mallow ends, CPU time is on, 100 Hz"
 is_on 100 || fail "the rate of the one that watches was changed"
 await 60 waits_for_interrupt "$first"
 kill -INT "$first"
 wait "$first" || fail "^C"
 is_on 50 || fail "what the user switched on did not stay: $("$mallow" status "$pid")"
-try 0 "$mallow" cpu --wall --for 1s -o wall.pb.gz "$pid"
+try 0 "$mallow" cpu --wait 60 --wall --for 1s -o wall.pb.gz "$pid"
 is_on 50 || fail "what the user switched on did not come back"
-try 0 "$mallow" stop --cpu "$pid"
+try 0 "$mallow" stop --wait 60 --cpu "$pid"
 is_left_alone || fail "sampled after stop"
 ok "another source is refused; what the user switched on stays"
 
@@ -99,7 +99,7 @@ kill -9 "$first"
 await 60 is_left_alone
 finish
 begin
-try 0 "$mallow" start --cpu --cpu-rate 50 "$pid"
+try 0 "$mallow" start --wait 60 --cpu --cpu-rate 50 "$pid"
 "$mallow" cpu --for 600s --cpu-rate 500 "$pid" >out 2>err &
 first=$!
 await 60 is_on 500
@@ -112,7 +112,7 @@ ok "kill -9, and the program never allocates"
 
 begin
 if permits_events "$pid"; then
-    try 0 "$mallow" stop --cpu "$pid"
+    try 0 "$mallow" stop --wait 60 --cpu "$pid"
     "$mallow" cpu --for 600s --event cpu-clock "$pid" >out 2>err &
     first=$!
     await 60 grep -q perf_event "/proc/$pid/maps"
@@ -155,7 +155,7 @@ ok "a command that was stopped goes on, and says what is missing"
 finish
 for command in "cpu --for 600s -o cpu.pb.gz" "start --for 600s -o heap.pb.gz"; do
     begin
-    try 0 "$mallow" stop "$pid"
+    try 0 "$mallow" stop --wait 60 "$pid"
     if [ "${command%% *}" = cpu ]; then
         yes=is_sampled no=is_left_alone
     else
@@ -184,7 +184,7 @@ ok "a command that was stopped before it saw that it may begin"
 begin
 
 # --- the heap ---
-try 0 "$mallow" stop "$pid"
+try 0 "$mallow" stop --wait 60 "$pid"
 "$mallow" start --for 600s -o heap.pb.gz "$pid" 2>err &
 first=$!
 await 60 is_active
@@ -195,7 +195,7 @@ await 60 is_inactive
 "$mallow" start --for 600s -o heap.pb.gz "$pid" 2>err &
 first=$!
 await 60 is_active
-try 0 "$mallow" stop "$pid"
+try 0 "$mallow" stop --wait 60 "$pid"
 says err "until another 'mallow start --for' ends, sampling is on"
 is_active || fail "stop ended the session of another"
 await 60 waits_for_interrupt "$first"
@@ -204,8 +204,8 @@ wait "$first" || fail "^C of a session"
 is_inactive || fail "sampled after the session"
 "$mallow" top --json heap.pb.gz >out || fail "the session's profile"
 grep -q '"allocate"' out || fail "the session saw nothing: $(cat out)"
-try 0 "$mallow" start --for 1s -o heap.pb.gz "$pid"
-try 0 "$mallow" start "$pid"
+try 0 "$mallow" start --wait 60 --for 1s -o heap.pb.gz "$pid"
+try 0 "$mallow" start --wait 60 "$pid"
 "$mallow" start --for 600s -o heap.pb.gz "$pid" 2>err &
 first=$!
 sleep 1
@@ -238,14 +238,14 @@ WORDS
 sleep 0.5
 kill -0 "$pid" || fail "the program did not survive"
 is_left_alone || fail "a rate that does not exist"
-try 0 "$mallow" cpu --for 1s --cpu-rate 1000 "$pid"
+try 0 "$mallow" cpu --wait 60 --for 1s --cpu-rate 1000 "$pid"
 says out compute
 finish
 ok "words that no command writes"
 
 # --- nothing is in use ---
 begin
-try 0 "$mallow" reset "$pid"
+try 0 "$mallow" reset --wait 60 "$pid"
 allocates_again() { "$mallow" report --sample-type alloc_space "$pid" >out && ! says_zero; }
 says_zero() { grep -q '^Total: *0 B' out; }
 await 60 allocates_again

@@ -73,14 +73,14 @@ started+=("$pid")
 exec 3>orders 4<answers
 take 20
 [ "$got" = 20 ] || fail "of 200 MiB it got $got"
-LD_PRELOAD='' try 0 "$mallow" set "$pid" hard_limit=64M
+LD_PRELOAD='' try 0 "$mallow" set --wait 60 "$pid" hard_limit=64M
 says out 'hard_limit = 64.0 MiB \(was 200 MiB\)'
 take 100
 ((got >= 25 && got <= 43)) || fail "of 44 MiB it got $got"
 LD_PRELOAD='' try 0 "$mallow" status "$pid"
 says out 'hard_limit_bytes +64.0 MiB'
 says out 'hard_limit_refusals +[1-9]'
-LD_PRELOAD='' try 0 "$mallow" set "$pid" hard_limit=0 soft_limit=32M
+LD_PRELOAD='' try 0 "$mallow" set --wait 60 "$pid" hard_limit=0 soft_limit=32M
 says out 'hard_limit = off \(was 64.0 MiB\)'
 take 50
 [ "$got" = 50 ] || fail "without a hard limit it got $got of 50"

@@ -6,7 +6,7 @@ needs python3
 cc -g -O1 -pthread -o locks "$here/locks.c" || fail "locks.c does not compile"
 conf=prof_state_min:0
 start_ready ./locks
-try 0 "$mallow" cpu --locks --for 3s "$pid"
+try 0 "$mallow" cpu --wait 60 --locks --for 3s "$pid"
 says out '^Locks that threads waited for in [23].* looks\):$'
 python3 - <<'END' || fail "the locks are wrong"
 import re
@@ -31,7 +31,7 @@ assert not any("quiet" in name for name in by_name), by_name.keys()
 END
 ok "a convoy: the lock by its name, who waits, who holds it"
 
-try 0 "$mallow" cpu --locks --json --for 2s "$pid"
+try 0 "$mallow" cpu --wait 60 --locks --json --for 2s "$pid"
 valid locks
 python3 - "$pid" <<'END' || fail "the locks are wrong in JSON"
 import json, re, sys
@@ -97,7 +97,7 @@ int main(void) {
 }
 END
 start_ready ./steps
-try 0 "$mallow" cpu --locks --for 0.3s "$pid"
+try 0 "$mallow" cpu --wait 60 --locks --for 0.3s "$pid"
 says out '^no thread waited for a lock in .* looks\)$'
 for option in --locks "" --memory-cost; do
     # shellcheck disable=SC2086 # words

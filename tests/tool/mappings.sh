@@ -53,7 +53,7 @@ step w c f m d a
 all_hold "$pid"
 try 0 "$mallow" dump --output saved.pb.gz "$pid"
 all_hold saved.pb.gz
-try 0 "$mallow" set "$pid" dump_name="$work/own.pb"
+try 0 "$mallow" set --wait 60 "$pid" dump_name="$work/own.pb"
 step a
 try 0 "$mallow" status "$pid"
 says out 'set +prof_mappings = true'
@@ -72,17 +72,17 @@ END
 ok "reports, a dump, status"
 
 # A reset forgets what was mapped; off, nothing counts as mapped.
-try 0 "$mallow" reset "$pid"
+try 0 "$mallow" reset --wait 60 "$pid"
 step a w
 holds "$pid" inuse_mapped map_whole $((24 * mib))
 holds "$pid" alloc_mapped map_cut 0
-try 0 "$mallow" set "$pid" prof_mappings=false
+try 0 "$mallow" set --wait 60 "$pid" prof_mappings=false
 step a w
 holds "$pid" inuse_mapped map_whole 0
 holds "$pid" alloc_mapped map_whole $((24 * mib))
 try 0 "$mallow" status "$pid"
 says_not out 'were mapped by'
-try 0 "$mallow" set "$pid" prof_mappings=true
+try 0 "$mallow" set --wait 60 "$pid" prof_mappings=true
 step a c
 holds "$pid" inuse_mapped map_cut $((12 * mib))
 ok "reset, off and on"

@@ -93,7 +93,7 @@ try 0 "$mallow" report "$kettle" "$urn"
 total=$(grep '^Total' out)
 try 0 "$mallow" report --name '^(kett|urn)'
 says out "^$total"
-try 0 "$mallow" leaks --name kett
+try 0 "$mallow" leaks --wait 60 --name kett
 try 0 "$mallow" check --max-live 1G --name kett
 try 2 "$mallow" check --max-live 1G
 says err 'check: too few arguments'

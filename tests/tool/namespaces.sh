@@ -49,7 +49,7 @@ try 0 "$mallow" ls
 says out "^ +$outer running .*holder"
 try 2 "$mallow" status 1
 try 2 "$mallow" set 1 rate=64k
-try 0 "$mallow" set "$outer" rate=64k
+try 0 "$mallow" set --wait 60 "$outer" rate=64k
 says out "pid $outer: T = 64 KiB"
 try 0 "$mallow" status "$plain"
 says_not out '64 KiB'

@@ -25,17 +25,17 @@ for command in start cpu; do
     try 0 "$mallow" help --all $command
     says_not out ' --rate'
 done
-try 0 "$mallow" start --cpu --cpu-rate 250 "$waiter"
+try 0 "$mallow" start --wait 60 --cpu --cpu-rate 250 "$waiter"
 says out 'CPU time: on, 250 Hz'
 says_not err 'rate'
-try 0 "$mallow" start --cpu --rate 300 "$waiter"
+try 0 "$mallow" start --wait 60 --cpu --rate 300 "$waiter"
 one_line_error
 says err 'note: --rate 300 is now called --cpu-rate 300; --rate means bytes'
 says out 'CPU time: on, 300 Hz'
 try 2 "$mallow" start --cpu-rate 300 "$waiter"
 one_line_error
 says err "start: --cpu-rate goes with --cpu; 'mallow set PID rate=BYTES' changes the heap's rate"
-try 0 "$mallow" stop --cpu "$waiter"
+try 0 "$mallow" stop --wait 60 --cpu "$waiter"
 for shell in bash zsh fish; do
     try 0 "$mallow" help --completion $shell
     says out 'cpu-rate'
@@ -43,25 +43,25 @@ for shell in bash zsh fish; do
 done
 ok "--rate and --cpu-rate"
 
-try 0 "$mallow" cpu --for 0.5s "$waiter"
+try 0 "$mallow" cpu --wait 60 --for 0.5s "$waiter"
 says err "note: pid $waiter was on a CPU 0 % of the time; 'mallow cpu --wall $waiter' shows what it"
-try 0 "$mallow" cpu --wall --for 0.5s "$waiter"
+try 0 "$mallow" cpu --wait 60 --wall --for 0.5s "$waiter"
 says_not err 'on a CPU'
 ok "CPU time of a program that waits"
 
-try 0 "$mallow" set "$waiter" dump_peak=1M
+try 0 "$mallow" set --wait 60 "$waiter" dump_peak=1M
 says_not err .
-try 0 "$mallow" stop "$waiter"
+try 0 "$mallow" stop --wait 60 "$waiter"
 for setting in dump_peak=2M prof_interval=1G dump_live=1G dump_freed=1G; do
-    try 0 "$mallow" set "$waiter" "$setting"
+    try 0 "$mallow" set --wait 60 "$waiter" "$setting"
     one_line_error
     says err "pid $waiter: sampling is off, and ${setting%=*} counts samples: no dump is written"
 done
 for setting in dump_peak=0 dump_seconds=1000 dump_resident=1G dump_keep=3; do
-    try 0 "$mallow" set "$waiter" "$setting"
+    try 0 "$mallow" set --wait 60 "$waiter" "$setting"
     says_not err .
 done
-try 0 "$mallow" start "$waiter"
+try 0 "$mallow" start --wait 60 "$waiter"
 ok "dumps of samples while sampling is off"
 
 # Patterns as in dump_name.
@@ -80,7 +80,7 @@ try 0 "$mallow" dump --name steps -o 'dumps/%h.%p.pb' "$waiter"
 [ "$(cd dumps && ls)" = "$(printf '%s\n' "$(uname -n).$waiter.pb" "$(uname -n).$pid.pb")" ] ||
     fail "is: $(ls dumps)"
 rm dumps/*
-try 0 "$mallow" start --for 0.1s -o 'dumps/%p.pb' --all
+try 0 "$mallow" start --wait 60 --for 0.1s -o 'dumps/%p.pb' --all
 [ "$(cd dumps && ls)" = "$(printf '%s\n' "$waiter.pb" "$pid.pb")" ] || fail "is: $(ls dumps)"
 for output in 'x%' 'x%z' '%P.heap'; do
     try 2 "$mallow" dump -o "$output" "$waiter"

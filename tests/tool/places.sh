@@ -52,7 +52,7 @@ says out 'phase_a'
 try 0 "$mallow" stop "$pid" --wait 0
 printf t >&"$to"
 read -r _ <&"$from"
-try 0 "$mallow" stop "$pid"
+try 0 "$mallow" stop --wait 60 "$pid"
 says out "pid $pid: already off since"
 ok "a process in another mount and pid namespace"
 exec {to}>&- {from}<&-

@@ -55,7 +55,7 @@ as_user "$mallow" --version >out 2>err || fail "another user cannot run the comm
 start setpriv --reuid=$user --regid=$user --clear-groups
 tell a
 published || fail "a plain process does not publish"
-try 0 as_user "$mallow" set dump_name="/tmp/%p.pb" "$pid"
+try 0 as_user "$mallow" set --wait 60 dump_name="/tmp/%p.pb" "$pid"
 try 0 as_user "$mallow" report "$pid"
 ok "a plain process publishes to its user, and obeys"
 
@@ -81,7 +81,7 @@ try 0 "$mallow" status "$pid"
 says_not out /root/
 tell D
 ! published || fail "the file has its name again"
-try 0 as_user "$mallow" set dump_name="/tmp/again.%p.pb" "$kept"
+try 0 as_user "$mallow" set --wait 60 dump_name="/tmp/again.%p.pb" "$kept"
 tell a
 try 0 "$mallow" status --json "$pid"
 says out /tmp/again

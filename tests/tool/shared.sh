@@ -58,7 +58,7 @@ END
 }
 # in_process NAME PID: the process's own dump, in NAME.
 in_process() {
-    try 0 "$mallow" set dump_name="$work/own.%p.%n${1##*.}" "$2"
+    try 0 "$mallow" set --wait 60 dump_name="$work/own.%p.%n${1##*.}" "$2"
     dump_in_process "$2"
     cp "$own" "$1" || fail "no dump"
 }

@@ -100,7 +100,7 @@ done
 conf=prof_state_min:0
 start_piped program ./program
 read -r -t 60 <&"$from"
-try 0 "$mallow" leaks "$pid"
+try 0 "$mallow" leaks --wait 60 "$pid"
 says out 'no leaks'
 echo >&"$to"
 conf=

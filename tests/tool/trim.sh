@@ -55,7 +55,7 @@ done
 start_ready ./steps
 first=$pid
 start_ready ./steps
-try 0 "$mallow" trim --name steps
+try 0 "$mallow" trim --wait 60 --name steps
 [ "$(grep -Ec "^pid ($first|$pid): gave [0-9.]+ MiB back$" out)" = 2 ] || fail "not both"
 try 2 "$mallow" trim
 says err 'trim: which process\?'

@@ -57,7 +57,7 @@ await 60 all_asleep
 echo >&"$input"
 await 60 answers 3
 for ((i = 0; i < 5; i++)); do
-    try 0 "$mallow" leaks "$pid"
+    try 0 "$mallow" leaks --wait 60 "$pid"
 done
 echo >&"$input"
 await 60 answers 4
