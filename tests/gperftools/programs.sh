@@ -6,8 +6,8 @@
 . "$(dirname "$0")/lib.sh"
 missing=
 
-# use_gperftools PROFILE: $as_gperftools runs a command under mallow, with a sample in 16 KiB. Words,
-# not a function: in the background $! is then the command's own pid.
+# use_gperftools PROFILE: $as_gperftools runs a command under mallow, with a sample in 16 KiB. These
+# are words, not a function: in the background $! is then the command's own pid.
 use_gperftools() {
     as_gperftools=("$build/bin/mallow" run --as gperftools --rate 16K --output "$work/$1.pb" --)
 }
