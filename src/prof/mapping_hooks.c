@@ -13,6 +13,7 @@
 #include "prof/control/control.h"
 #include "prof/control/heap_walk.h"
 #include "prof/mappings/mappings.h"
+#include "prof/new_objects.h"
 #include "prof/prof.h"
 #include "prof/sample/activity.h"
 #include "prof/sample_hooks.h"
@@ -168,8 +169,11 @@ static bool is_inside(const uint64_t *frames, unsigned depth) {
 static MW_NOINLINE void record(const mw_mapping_change_t *change) {
 	uint64_t frames[DEPTH_MAX];
 	unsigned depth_max = mw_sample_depth_max();
-	mw_unwind_result_t walk =
-		mw_unwind_capture(frames, depth_max < DEPTH_MAX ? depth_max : DEPTH_MAX);
+	mw_unwind_result_t walk;
+	mw_new_objects_t objects = mw_new_objects_begin();
+	do
+		walk = mw_unwind_capture(frames, depth_max < DEPTH_MAX ? depth_max : DEPTH_MAX);
+	while (MW_UNLIKELY(walk.met_unknown) && mw_new_objects_learn(&objects, frames, walk.depth));
 	mw_mapping_stack_t stack = {
 		.frames = frames, .depth = walk.depth, .truncated = walk.truncated};
 	if (is_inside(frames, walk.depth) || mw_lock_held_ranks != 0 || mw_lock_is_forking()) {

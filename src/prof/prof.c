@@ -19,6 +19,7 @@
 #include "prof/dump/crash.h"
 #include "prof/dump/dump.h"
 #include "prof/dump/dump_view.h"
+#include "prof/new_objects.h"
 #include "prof/sample/activity.h"
 #include "prof/sample/program_hooks.h"
 #include "prof/sample/sampler.h"
@@ -61,6 +62,7 @@ static void poll(mw_hook_thread_t *thread) {
 	(void)thread;
 	int saved_errno = errno;
 	mw_control_check_fork();
+	mw_new_objects_poll();
 	mw_control_poll();
 	errno = saved_errno;
 }
@@ -73,6 +75,7 @@ static void grew(mw_hook_thread_t *thread, size_t in_use_bytes) {
 	(void)thread;
 	int saved_errno = errno;
 	mw_control_check_fork();
+	mw_new_objects_poll();
 	mw_control_maintain(in_use_bytes, mw_os_monotonic_coarse_ns());
 	if (MW_UNLIKELY(atomic_load_explicit(&mw_triggers_armed, memory_order_relaxed)))
 		mw_os_call_with_room(dump_due, &in_use_bytes);
@@ -93,6 +96,7 @@ static void pressed(mw_pressure_t pressure, size_t wanted_bytes, size_t limit_by
 static uint64_t background(void) {
 	int saved_errno = errno;
 	mw_control_check_fork();
+	mw_new_objects_poll();
 	uint64_t next_ns = mw_control_background();
 	errno = saved_errno;
 	return next_ns;

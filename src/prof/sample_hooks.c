@@ -15,6 +15,7 @@
 #include "prof/control/prof_recent.h"
 #include "prof/control/triggers.h"
 #include "prof/modules/modules.h"
+#include "prof/new_objects.h"
 #include "prof/probes.h"
 #include "prof/prof.h"
 #include "prof/sample/activity.h"
@@ -91,10 +92,18 @@ static uint64_t ticket_of(uint32_t modules_generation, uint32_t number) {
 	       (mw_depot_generation() & TICKET_DEPOT_MASK) << TICKET_NUMBER_BITS | number;
 }
 
-static void capture(capture_t *c, uint64_t *frames) {
+static void walk(capture_t *c, uint64_t *frames) {
 	c->walk = MW_LIKELY(mw_program_hooks_are_off())
 			  ? mw_unwind_capture_caller(frames, depth_max)
 			  : mw_program_hook_capture(frames, depth_max);
+}
+
+static void capture(capture_t *c, uint64_t *frames) {
+	mw_new_objects_t objects = mw_new_objects_begin();
+	do
+		walk(c, frames);
+	while (MW_UNLIKELY(c->walk.met_unknown) &&
+	       mw_new_objects_learn(&objects, frames, c->walk.depth));
 	c->generation = c->walk.stamps ? mw_modules_generation() : 0;
 	c->known = c->walk.cached_value;
 	if (c->known >> TICKET_MODULES_SHIFT << TICKET_MODULES_SHIFT != modules_part(c->generation))
@@ -208,7 +217,7 @@ static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_reque
 
 /* Adjusts the thread's T to the limit on the cost of samples. The state file holds the largest
  * number of doublings that a thread had. */
-static MW_NOINLINE void limit_cost(mw_sampler_t *sampler, uint64_t now_ns) {
+static MW_COLD void limit_cost(mw_sampler_t *sampler, uint64_t now_ns) {
 	mw_sampler_limit_cost(sampler, now_ns);
 	uint32_t most = atomic_load_explicit(&mw_store_live()->doublings, memory_order_relaxed);
 	if (MW_LIKELY(sampler->rate <= most))
@@ -220,6 +229,7 @@ static MW_NOINLINE void limit_cost(mw_sampler_t *sampler, uint64_t now_ns) {
 /* Does the maintenance and the dumps that are due after a sample. */
 static MW_COLD void maintain(uint64_t now_ns) {
 	int saved_errno = errno;
+	mw_new_objects_poll();
 	mw_control_maintain(0, now_ns);
 	mw_triggers_sampled();
 	errno = saved_errno;

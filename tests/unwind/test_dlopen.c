@@ -7,6 +7,8 @@
 #include <stdint.h>
 
 #include "os/platform/arch.h"
+#include "os/platform/libc_calls.h"
+#include "os/unwind/object_table.h"
 #include "prof/unwind/rule/rule_cache.h"
 #include "prof/unwind/unwind.h"
 #include "test.h"
@@ -68,6 +70,10 @@ static visited_t visit(const char *path) {
 	CHECK(handle != NULL);
 	*(void **)&plugin = dlsym(handle, "plugin_call");
 	CHECK(plugin != NULL);
+	/* As a sample does that met an unknown object. */
+	struct dl_find_object found;
+	if (mw_libc_calls._dl_find_object(*(void **)&plugin, &found) != 0)
+		mw_os_object_table_refresh();
 	for (unsigned i = 0; i < 4; i++) {
 		call_plugin(plugin, &stack);
 		CHECK(!stack.result.truncated);

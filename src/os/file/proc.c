@@ -175,7 +175,7 @@ const char *mw_os_skip_fields(const char *cursor, int count) {
 	return cursor;
 }
 
-uint64_t mw_os_start_ticks(void) {
+static uint64_t stat_field(int number) {
 	char text[1024];
 	if (mw_os_read_text("/proc/self/stat", text, sizeof text) == 0)
 		return 0;
@@ -184,8 +184,16 @@ uint64_t mw_os_start_ticks(void) {
 	const char *cursor = mw_strrchr(text, ')');
 	if (!cursor)
 		return 0;
-	cursor = mw_os_skip_fields(cursor, 22 - 2);
+	cursor = mw_os_skip_fields(cursor, number - 2);
 	return parse_decimal(&cursor);
+}
+
+uint64_t mw_os_start_ticks(void) {
+	return stat_field(22);
+}
+
+uint64_t mw_os_thread_count(void) {
+	return stat_field(20);
 }
 
 uint64_t mw_os_resident_bytes(uint64_t *of_files) {

@@ -33,6 +33,8 @@ bool mw_os_exceeds_user(void);
 /* Returns field 22 of /proc/self/stat, which together with the pid and its namespace identifies the
  * process. /proc/<pid> is not read, because /proc may be of another pid namespace. 0: unknown. */
 uint64_t mw_os_start_ticks(void);
+/* Returns the number of threads of this process; 0: unknown. */
+uint64_t mw_os_thread_count(void);
 /* Returns the resident memory of this process; 0: unknown. `*of_files`, unless NULL: the part of
  * files and of shared memory. */
 uint64_t mw_os_resident_bytes(uint64_t *of_files);

@@ -12,6 +12,7 @@
 #include "base/compiler.h"
 #include "os/memory/map.h"
 #include "os/platform/libc_calls.h"
+#include "os/unwind/object_table.h"
 
 /* Sorted by text_lo. mw_os_object_start() writes it before threads exist; read-only afterwards. */
 static struct permanent {
@@ -131,6 +132,8 @@ void mw_os_object_start(void) {
 	permanent.is_static = permanent.count == 0;
 	if (permanent.is_static)
 		add_program();
+	else
+		mw_os_object_table_start();
 }
 
 static const mw_os_object_t *find_permanent(uintptr_t address) {

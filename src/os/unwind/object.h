@@ -2,7 +2,7 @@
  * object.h -- finds the loaded object that contains a code address, and its unwind tables.
  * Layer: os/unwind. mw_os_object_find() is async-signal-safe and takes no lock: objects loaded at
  * program start come from a table that is filled then, others from glibc's _dl_find_object (2.35
- * and later; with an older glibc, objects loaded by dlopen are not found). errno kept.
+ * and later) or from a copy of the dynamic linker's list (object_table.h). errno kept.
  *
  * The result for an object loaded later is valid while the object's code is on the calling thread's
  * stack, because the object cannot be unloaded then. */

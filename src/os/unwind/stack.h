@@ -3,7 +3,8 @@
  * Layer: os/unwind, the door of this folder. The folder answers the unwinder's questions to the
  * system; it may use src/base, os/platform and os/memory. Reading order: stack (which memory may be
  * read), object (which loaded object contains an address), object_loaded.c (objects loaded after
- * program start), roomy_stack (for work that takes more than a small stack has).
+ * program start), object_table (these before glibc 2.35), roomy_stack (for work that takes more
+ * than a small stack has).
  *
  * Async-signal-safe: no locks, no allocation, no files; errno kept.
  *

@@ -501,6 +501,7 @@ void mw_control_fork_prepare(void) {
 	atomic_store_explicit(&mw_control_view.is_forking, true, memory_order_seq_cst);
 	/* Not by freeze(), because fork handlers that run in between may call it. */
 	control.fork_locked = mw_tables_quiesce(&mw_control_table_lock);
+	mw_modules_fork_prepare();
 }
 
 void mw_control_fork_parent(void) {

@@ -19,6 +19,7 @@
 #include "os/platform/libc_calls.h"
 #include "os/time/clock.h"
 #include "os/unwind/object.h"
+#include "os/unwind/object_table.h"
 #include "prof/modules/module_elf.h"
 #include "prof/store/event_log.h"
 #include "prof/store/store.h"
@@ -59,6 +60,7 @@ static struct {
 	 * later. */
 	_Atomic uint32_t generation;
 	_Atomic uint64_t check_ns; /* monotonic time of the next check */
+	bool had_threads;          /* at the fork: the parent had more than one */
 #ifdef MW_TESTING
 	bool use_maps;
 #endif
@@ -111,7 +113,7 @@ typedef struct maps_search {
 	char path[sizeof((mw_state_module_t *)0)->path];
 } maps_search_t;
 
-static bool visit_mapping(void *context, const mw_os_mapping_t *mapping) {
+static MW_COLD bool visit_mapping(void *context, const mw_os_mapping_t *mapping) {
 	maps_search_t *search = context;
 	object_t *object = search->object;
 	/* The object's first mapping begins at the start of its file. */
@@ -133,10 +135,12 @@ static bool find_in_maps(maps_search_t *search) {
 	return search->found;
 }
 
-static bool find_object(uintptr_t pc, object_t *object) {
+/* `touches`: false for an object that may be unloaded at any time. */
+static MW_COLD bool find_object(uintptr_t pc, object_t *object, bool touches) {
 	struct dl_find_object found;
 	/* Lock-free, and according to its documentation usable in signal handlers. */
-	if (mw_libc_calls._dl_find_object((void *)pc, &found) != 0)
+	if ((touches ? mw_libc_calls._dl_find_object((void *)pc, &found)
+		     : mw_os_object_table_listed(pc, &found)) != 0)
 		return false;
 	object->start = (uintptr_t)found.dlfo_map_start;
 	object->limit = (uintptr_t)found.dlfo_map_end;
@@ -148,7 +152,7 @@ static bool find_object(uintptr_t pc, object_t *object) {
 
 /* ---- adds a module ---- */
 
-static void set_path(const object_t *object, uintptr_t pc, mw_state_module_t *module) {
+static MW_COLD void set_path(const object_t *object, uintptr_t pc, mw_state_module_t *module) {
 	const char *name = object->link_map ? object->link_map->l_name : NULL;
 	if (name && name[0] == '\0' && mw_os_executable(module->path, sizeof module->path) > 0)
 		return;
@@ -161,7 +165,7 @@ static void set_path(const object_t *object, uintptr_t pc, mw_state_module_t *mo
 	mw_fmt(module->path, sizeof module->path, "%s", name ? name : "");
 }
 
-static void mark_unloaded(uint32_t index) {
+static MW_COLD void mark_unloaded(uint32_t index) {
 	mw_both_t both = mw_store_both(MW_SECTION_MODULES, index);
 	mw_both_set64(both, MODULE(unloaded_ns), mw_os_realtime_ns());
 	mw_event_log_add(MW_EVENT_UNLOAD, index, 0);
@@ -178,7 +182,7 @@ static bool is_loaded(const mw_state_module_t *module) {
 }
 
 /* Marks as unloaded the modules whose addresses the new module has. */
-static void unload_overlapping(uint64_t start, uint64_t limit) {
+static MW_COLD void unload_overlapping(uint64_t start, uint64_t limit) {
 	uint32_t count = modules_used();
 	for (uint32_t i = 0; i < count; i++) {
 		const mw_state_module_t *module = mw_store_private(MW_SECTION_MODULES, i);
@@ -197,7 +201,7 @@ static uint32_t recognise(uint64_t identity) {
 	return NO_MODULE;
 }
 
-static uint32_t add(const object_t *object, uint64_t identity, uintptr_t pc) {
+static MW_COLD uint32_t add(const object_t *object, uint64_t identity, uintptr_t pc) {
 	mw_state_module_t module = {0};
 	if (!mw_module_read_elf(object->start, object->limit, &module)) {
 		module = (mw_state_module_t){
@@ -232,7 +236,7 @@ static const struct link_map *link_map_of(uint32_t index) {
 }
 
 /* The object was unloaded and loaded again, or seemed to be. Called with the lock. */
-static void renew(uint32_t index, const object_t *object) {
+static MW_COLD void renew(uint32_t index, const object_t *object) {
 	const mw_state_module_t *module = mw_store_private(MW_SECTION_MODULES, index);
 	atomic_store_explicit(&modules.objects[index].link_map, object->link_map,
 			      memory_order_relaxed);
@@ -283,7 +287,7 @@ static bool is_same(uint32_t index) {
 }
 
 /* Without _dl_find_object: searches the known ranges, then /proc/self/maps. */
-static uint32_t module_by_range(uintptr_t pc, object_t *object, bool waits) {
+static MW_COLD uint32_t module_by_range(uintptr_t pc, object_t *object, bool waits) {
 	uint32_t count = modules_used();
 	for (uint32_t i = 0; i < count; i++) {
 		const mw_state_module_t *module = mw_store_private(MW_SECTION_MODULES, i);
@@ -310,7 +314,7 @@ typedef struct span {
 static uint32_t find_module(uintptr_t pc, object_t *object, bool waits) {
 	if (!has_find_object())
 		return module_by_range(pc, object, waits);
-	return find_object(pc, object) ? module_of(object, pc, waits) : NO_MODULE;
+	return find_object(pc, object, true) ? module_of(object, pc, waits) : NO_MODULE;
 }
 
 static void find_span(uintptr_t pc, span_t *span, bool waits) {
@@ -387,7 +391,7 @@ bool mw_modules_encode_at_once(uint64_t *frames, unsigned depth) {
 	return encode(frames, depth, false);
 }
 
-void mw_modules_check(void) {
+MW_COLD void mw_modules_check(void) {
 	if (!has_find_object())
 		return;
 	mw_lock_acquire(&modules.lock, MW_RANK_MODULES);
@@ -399,14 +403,14 @@ void mw_modules_check(void) {
 		/* Only compared: the object may be unloaded at any time. */
 		object_t now;
 		uintptr_t start = modules.objects[i].start;
-		if (!find_object(start, &now) || now.start != start ||
+		if (!find_object(start, &now, false) || now.start != start ||
 		    now.link_map != link_map_of(i) || now.eh_frame != modules.objects[i].eh_frame)
 			mark_unloaded(i);
 	}
 	mw_lock_release(&modules.lock, MW_RANK_MODULES);
 }
 
-void mw_modules_check_if_due(uint64_t now_ns) {
+MW_COLD void mw_modules_check_if_due(uint64_t now_ns) {
 	uint64_t due = atomic_load_explicit(&modules.check_ns, memory_order_relaxed);
 	if (now_ns >= due &&
 	    atomic_compare_exchange_strong_explicit(&modules.check_ns, &due, now_ns + CHECK_NS,
@@ -414,8 +418,14 @@ void mw_modules_check_if_due(uint64_t now_ns) {
 		mw_modules_check();
 }
 
+MW_COLD void mw_modules_fork_prepare(void) {
+	if (MW_UNLIKELY(mw_os_object_table_generation() != 0))
+		modules.had_threads = mw_os_thread_count() != 1;
+}
+
 void mw_modules_forked(void) {
 	/* The prepare handler has quiesced the tables, so that no thread holds this lock. If it
 	 * timed out instead, the table is still valid: only entries below modules_used count. */
 	atomic_store_explicit(&modules.lock.state, 0, memory_order_relaxed);
+	mw_os_object_table_forked(modules.had_threads);
 }

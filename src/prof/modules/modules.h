@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * modules.h -- finds the loaded object of a PC, also after the object was unloaded.
  * Layer: prof/modules, the door of this folder. Objects are found through glibc's lock-free
- * _dl_find_object, or else through /proc/self/maps. Known objects are recognised without a lock;
- * the lock MW_RANK_MODULES serialises adding one. An object that is loaded at the address of an
- * unloaded one gets an entry of its own. module_elf reads an object's ELF header and build-id. */
+ * _dl_find_object or the table of objects in its place, in static programs through /proc/self/maps.
+ * Known objects are recognised without a lock; the lock MW_RANK_MODULES serialises adding one. An
+ * object that is loaded at the address of an unloaded one gets an entry of its own. module_elf
+ * reads an object's ELF header and build-id. */
 #ifndef MW_PROF_MODULES_MODULES_H
 #define MW_PROF_MODULES_MODULES_H
 
@@ -25,7 +26,8 @@ uint32_t mw_modules_generation(void);
 void mw_modules_check(void);
 /* Does that once a second. */
 void mw_modules_check_if_due(uint64_t now_ns);
-/* Called in the child of a fork. */
+/* Called before a fork, and in its child. */
+void mw_modules_fork_prepare(void);
 void mw_modules_forked(void);
 
 #ifdef MW_TESTING

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "os/platform/arch.h"
+#include "os/unwind/object_table.h"
 #include "prof/unwind/cfi/cfi.h"
 #include "prof/unwind/program_frames.h"
 #include "prof/unwind/rule/rule_cache.h"
@@ -117,15 +118,22 @@ static void remember(const mw_os_object_t *object, uintptr_t pc, uint32_t code,
 		mw_cache_put_guarded(pc, code, guard);
 }
 
+/* Mostly generated code: such compilers keep frame pointers. Code of an object that is not known
+ * yet has none perhaps, and a guess would name wrong callers. */
+static MW_COLD mw_rule_t rule_of_unknown(mw_resolver_t *resolver, uintptr_t pc) {
+	resolver->met_unknown = true;
+	bool may_hide = mw_os_object_table_may_hide(pc);
+	return (mw_rule_t){.kind = may_hide ? MW_RULE_LOST : MW_RULE_FRAME_POINTER};
+}
+
 mw_rule_t mw_resolve(mw_resolver_t *resolver, uintptr_t pc, uint64_t entry) {
 	uint32_t code = entry & MW_CACHE_CODE_MASK, fde_offset;
 	if (code != 0 && (!(entry & MW_CACHE_GUARDED) || mw_resolve_guarded(resolver, pc, entry)))
 		return mw_rule_decode(code);
 	const mw_os_object_t *object = find_object(resolver, pc);
 	count_stamp(resolver, object);
-	/* Mostly generated code: such compilers keep frame pointers. */
 	if (!object)
-		return (mw_rule_t){.kind = MW_RULE_FRAME_POINTER};
+		return rule_of_unknown(resolver, pc);
 	mw_rule_t rule = read_rule(object, pc, &fde_offset);
 	code = mw_rule_encode(&rule);
 	if (code != 0)

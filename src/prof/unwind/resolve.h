@@ -19,12 +19,13 @@ typedef struct mw_resolver {
 	 * an object has no stamp. */
 	uint64_t stamps;
 	bool is_incomplete;
+	bool met_unknown; /* an address in no known object */
 } mw_resolver_t;
 
 static inline void mw_resolver_start(mw_resolver_t *resolver) {
 	resolver->object.text_lo = resolver->object.text_hi = 0;
 	resolver->stamps = 0;
-	resolver->is_incomplete = false;
+	resolver->is_incomplete = resolver->met_unknown = false;
 }
 
 /* Returns the rule that holds at `pc` (of a return address: at the byte before), if the cache alone

@@ -58,6 +58,7 @@ static MW_NOINLINE mw_unwind_result_t walk_from(mw_walk_t *walk, mw_walk_frame_t
 	result.truncated = outcome != MW_WALK_END;
 	result.stamps = walk->resolver.stamps;
 	result.is_stamped = !walk->resolver.is_incomplete;
+	result.met_unknown = walk->resolver.met_unknown;
 	return result;
 }
 

@@ -28,6 +28,7 @@ typedef struct mw_unwind_result {
 	/* Every PC lies in an object of program start or in one whose stamp (os/unwind/object.h) is
 	 * in the sum. Two such walks with equal PCs and equal sums have the same code. */
 	bool is_stamped;
+	bool met_unknown; /* an address in no known object */
 	uint64_t stamps;
 	/* generation: not 0 if mw_unwind_remember() may store a number for this walk. cached_value:
 	 * the number that was noted for an equal walk, if that was the thread's last one; else 0.
