@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_collect_children.c -- which state files of a run are removed while its program runs. */
-#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
