@@ -61,12 +61,11 @@ function layOut(tree) {
   }
 }
 
-/* By which libc and the libraries of threads call a program. */
-const START =
-  /^(_start|__libc_start.*|(__)?clone3?|start_thread|(std::)?execute_native_thread_routine|\[?libstdc\+\+\.so.*|std::(thread::|__invoke).*)$/;
+/* The first entries of the data's modules: no file is known; libc and languages' libraries. */
+const SYSTEM = 1;
 
-/** The frames below the root by which all stacks start; the picture may fold them.  Of the
- * program's own frames, and of stacks that were selected, nothing is folded. */
+/** The frames of libraries below the root by which all stacks start; the picture may fold them.
+ * Of the program's own frames, and of stacks that were selected, nothing is folded. */
 function findChain(tree, data) {
   const {first, next, size, values, labels} = tree;
   const only = node =>
@@ -78,7 +77,7 @@ function findChain(tree, data) {
   for (
     let node = data.filters ? -1 : only(0);
     node >= 0 &&
-    START.test(data.names[labels[node]]) &&
+    data.name_modules[labels[node]] === SYSTEM &&
     only(node) >= 0 &&
     values[only(node)] === values[node];
     node = only(node)

@@ -8,6 +8,7 @@ import * as trees from "../src/trees.js";
 const DATA = {
   program: "p",
   names: ["root", "main", "a", "b"],
+  name_modules: [0, 2, 2, 2],
   parents: [0, 0, 1, 2, 1],
   labels: [0, 1, 2, 3, 3],
   values: [
@@ -25,9 +26,11 @@ test("the top-down tree has the largest child first", () => {
 });
 
 test("only frames by which stacks start are folded", () => {
+  const OWN = ["main", "run", "Worker::run"];
   const chainOf = (...names) => {
     const data = {
       names: ["", ...names, "a", "b"],
+      name_modules: [0, ...names.map(name => (OWN.includes(name) ? 2 : 1)), 2, 2],
       parents: [0, ...names.keys(), names.length, names.length],
       labels: [...Array(names.length + 3).keys()],
       values: [[...Array(names.length + 1).fill(5), 3, 2]],

@@ -60,10 +60,6 @@ static const char *name_at(const mw_profile_t *p, uint32_t location, uint32_t li
 	return mw_location_name(p, location, buffer, size);
 }
 
-static bool is_standard(const char *name) {
-	return strncmp(name, "std::", 5) == 0 || strncmp(name, "__gnu_cxx::", 11) == 0;
-}
-
 static bool name_equal(const void *context, uint32_t entry, const void *key) {
 	return strcmp(((const mw_facts_t *)context)->functions[entry - 1].name, key) == 0;
 }
@@ -81,21 +77,22 @@ static size_t find_function(maker_t *m, const char *name) {
 	return facts->function_count - 1;
 }
 
-/* Returns the program's function of a stack.  *grows: what functions between it and malloc make
- * larger, or NULL. */
+/* Returns the program's function of a stack; if it has none, the first that is no wrapper.  *grows:
+ * what functions between it and malloc make larger, or NULL. */
 static size_t function_of(maker_t *m, const mw_sample_t *sample, const char **grows) {
 	const mw_profile_t *p = m->profile;
 	const uint32_t *frames = p->frames + sample->frame_first;
-	char buffer[512];
+	char buffer[512], first[512];
 	mw_frame_position_t own = mw_wrappers_skip(m->wrappers, frames, sample->depth);
-	const char *name = "[stack unknown]";
+	const char *name = "[stack unknown]", *shown = NULL;
 	*grows = NULL;
 	for (uint32_t i = 0; i < sample->depth; i++) {
 		uint32_t lines = mw_location_frames(&p->locations[frames[i]]);
 		for (uint32_t k = 0; k < lines; k++) {
 			name = name_at(p, frames[i], k, buffer, sizeof(buffer));
 			bool is_wrapper = i < own.frame || (i == own.frame && k < own.line);
-			if (!is_wrapper && !is_standard(name)) {
+			if (!is_wrapper &&
+			    mw_wrappers_kind(m->wrappers, frames[i], k) == MW_FRAME_OWN) {
 				if (i == 0 && m->callee != NULL && *grows == NULL) {
 					const char *callee = m->callee(m->context, frames[i]);
 					if (callee != NULL)
@@ -103,11 +100,13 @@ static size_t function_of(maker_t *m, const mw_sample_t *sample, const char **gr
 				}
 				return find_function(m, name);
 			}
+			if (!is_wrapper && shown == NULL)
+				shown = name_at(p, frames[i], k, first, sizeof(first));
 			if (*grows == NULL)
 				*grows = mw_growers_find(m->growers, name);
 		}
 	}
-	return find_function(m, name);
+	return find_function(m, shown != NULL ? shown : name);
 }
 
 static void add_rung(mw_fact_function_t *f, uint64_t block_bytes, int64_t objects,
@@ -253,31 +252,17 @@ void mw_facts_make(mw_facts_t *facts, mw_profile_t *p, mw_fact_callee_t *callee,
 	mw_growers_free(m.growers);
 }
 
-const char *mw_fact_thread_start(const mw_profile_t *p, const mw_sample_t *sample) {
-	static const char *const starts[] = {
-		"_start",
-		"__libc_start_main",
-		"__libc_start_main_impl",
-		"__libc_start_call_main",
-		"clone",
-		"__clone",
-		"clone3",
-		"__clone3",
-		"thread_start",
-		"start_thread",
-		"execute_native_thread_routine",
-	};
+const char *mw_fact_thread_start(mw_wrappers_t *wrappers, const mw_profile_t *p,
+				 const mw_sample_t *sample) {
 	for (uint32_t i = sample->depth; i-- > 0;) {
-		const mw_location_t *location = &p->locations[p->frames[sample->frame_first + i]];
+		uint32_t number = p->frames[sample->frame_first + i];
+		const mw_location_t *location = &p->locations[number];
 		for (uint32_t k = mw_location_frames(location); k-- > 0;) {
 			const mw_line_t *line = mw_location_line(p, location, k);
 			if (line == NULL || line->function == 0)
 				continue;
 			const char *name = mw_profile_string(p, p->functions[line->function].name);
-			bool is_start = is_standard(name) || name[0] == '[';
-			for (size_t n = 0; n < sizeof(starts) / sizeof(starts[0]); n++)
-				is_start = is_start || strcmp(name, starts[n]) == 0;
-			if (!is_start)
+			if (mw_wrappers_kind(wrappers, number, k) == MW_FRAME_OWN && name[0] != '[')
 				return name;
 		}
 	}

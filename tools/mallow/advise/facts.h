@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "model/profile.h"
+#include "view/select/wrappers.h"
 
 /* Kinds of findings, in the order of kinds.def. */
 typedef enum mw_data {
@@ -102,7 +103,8 @@ void mw_facts_make(mw_facts_t *facts, mw_profile_t *profile, mw_fact_callee_t *c
 void mw_facts_free(mw_facts_t *facts);
 
 /* Returns the outermost function of a sample that is the program's own: where its thread started.
- * NULL: none has a name.  Valid as long as the profile. */
-const char *mw_fact_thread_start(const mw_profile_t *profile, const mw_sample_t *sample);
+ * NULL: none has a name.  Valid as long as the profile, which is that of `wrappers`. */
+const char *mw_fact_thread_start(mw_wrappers_t *wrappers, const mw_profile_t *profile,
+				 const mw_sample_t *sample);
 
 #endif

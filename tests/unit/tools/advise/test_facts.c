@@ -194,6 +194,7 @@ static void growers(void) {
 
 static void thread_starts(void) {
 	mw_profile_t *p = new_profile();
+	mw_wrappers_t *w = mw_wrappers_new(p, MW_WRAPPERS_ALL);
 	static const char *const stacks[][2] = {
 		{"clone3;start_thread;serve;read_all", "serve"},
 		{"_start;__libc_start_main_impl;__libc_start_call_main;main;build", "main"},
@@ -201,13 +202,16 @@ static void thread_starts(void) {
 		 "run;"
 		 "work;f",
 		 "work"},
+		{"__clone3;start_thread;boost::detail::thread_data<int>::run;work;f", "work"},
 	};
-	for (size_t i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++) {
+	const size_t count = sizeof(stacks) / sizeof(stacks[0]);
+	for (size_t i = 0; i < count; i++) {
 		add(p, stacks[i][0], (values_t){.alloc_objects = 1}, NULL, 0);
-		CHECK_STR(mw_fact_thread_start(p, &p->samples[i]), stacks[i][1]);
+		CHECK_STR(mw_fact_thread_start(w, p, &p->samples[i]), stacks[i][1]);
 	}
 	add(p, "clone3;start_thread", (values_t){.alloc_objects = 1}, NULL, 0);
-	CHECK(mw_fact_thread_start(p, &p->samples[3]) == NULL);
+	CHECK(mw_fact_thread_start(w, p, &p->samples[count]) == NULL);
+	mw_wrappers_free(w);
 	mw_profile_free(p);
 }
 

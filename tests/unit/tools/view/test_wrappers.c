@@ -246,7 +246,35 @@ static void nameless_functions(void) {
 	}
 }
 
+static void whose_code(void) {
+	static const struct {
+		const char *name;
+		mw_frame_kind_t kind;
+	} ways[] = {
+		{"serve", MW_FRAME_OWN},
+		{"std::vector<int>::resize(unsigned long)", MW_FRAME_LIBRARY},
+		{"boost::unordered::detail::table<int>::rehash", MW_FRAME_LIBRARY},
+		{"std::_Function_handler<void (), main::{lambda()#1}>::_M_invoke", MW_FRAME_HOLDER},
+		{"start_thread", MW_FRAME_LIBRARY},
+		{"execute_native_thread_routine", MW_FRAME_START},
+		{"clone", MW_FRAME_START},
+		{"clone_repository", MW_FRAME_OWN},
+	};
+	mw_profile_t *p = mw_profile_new();
+	mw_wrappers_t *all = mw_wrappers_new(p, MW_WRAPPERS_ALL),
+		      *few = mw_wrappers_new(p, MW_WRAPPERS_OF_MALLOC);
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		uint32_t location = made_location(p, ways[i].name);
+		CHECK_EQ(mw_wrappers_kind(all, location, 0), ways[i].kind);
+		CHECK_EQ(mw_wrappers_kind(few, location, 0), MW_FRAME_OWN);
+	}
+	mw_wrappers_free(all);
+	mw_wrappers_free(few);
+	mw_profile_free(p);
+}
+
 int main(void) {
+	RUN(whose_code);
 	RUN(nameless_functions);
 	RUN(names);
 	RUN(places_in_a_stack);

@@ -21,6 +21,7 @@
 #include "model/table.h"
 #include "report/text/resident_text.h"
 #include "state/stats.h"
+#include "view/select/wrappers.h"
 
 /* Five times as long as free memory is kept by default while threads allocate. */
 #define IDLE_NS_MIN ((int64_t)5000000000)
@@ -210,11 +211,11 @@ static void add_blocks(mw_facts_t *facts, const mw_target_t *target, mw_block_pa
 /* ---- Stacks ---- */
 
 /* Returns where a thread started, by any of its live blocks; NULL: none is sampled. */
-static const char *start_of(const mw_profile_t *p, int thread) {
+static const char *start_of(mw_wrappers_t *wrappers, const mw_profile_t *p, int thread) {
 	for (size_t i = 0; i < p->sample_count; i++) {
 		const mw_label_t *id = mw_profile_label(p, i, MW_LABEL_THREAD_ID);
 		if (id != NULL && id->number == thread)
-			return mw_fact_thread_start(p, &p->samples[i]);
+			return mw_fact_thread_start(wrappers, p, &p->samples[i]);
 	}
 	return NULL;
 }
@@ -239,20 +240,22 @@ static mw_fact_stacks_t *group_of(mw_facts_t *facts, const char *function, const
 	return group;
 }
 
-static void add_stacks(mw_facts_t *facts, const mw_profile_t *p, const mw_process_t *process,
+static void add_stacks(mw_facts_t *facts, mw_profile_t *p, const mw_process_t *process,
 		       const mw_snapshot_t *snapshot, mw_block_pages_t *pages) {
 	size_t count;
 	mw_thread_stack_t *stacks = mw_thread_stacks_read(process->pid, snapshot, pages, &count);
 	/* The profile has the numbers of threads as the process sees them. */
 	bool has_ids = process->inner_pid == process->pid;
+	mw_wrappers_t *wrappers = mw_wrappers_new(p, MW_WRAPPERS_ALL);
 	for (size_t i = 0; i < count; i++) {
-		const char *start = has_ids ? start_of(p, stacks[i].thread) : NULL;
+		const char *start = has_ids ? start_of(wrappers, p, stacks[i].thread) : NULL;
 		mw_fact_stacks_t *group = group_of(facts, start, stacks[i].name);
 		group->threads++;
 		group->resident_bytes += stacks[i].resident_bytes;
 		if (stacks[i].resident_bytes > group->largest_bytes)
 			group->largest_bytes = stacks[i].resident_bytes;
 	}
+	mw_wrappers_free(wrappers);
 	free(stacks);
 	if (process->threads > 1 && count == 0)
 		facts->unanswered[MW_FINDING_stacks] =
@@ -278,7 +281,7 @@ static void set_unanswered(mw_facts_t *facts, const char *why) {
 	facts->unanswered[MW_FINDING_duplicates] = why;
 }
 
-void mw_process_facts_add(mw_facts_t *facts, const mw_profile_t *profile, const mw_target_t *target,
+void mw_process_facts_add(mw_facts_t *facts, mw_profile_t *profile, const mw_target_t *target,
 			  const mw_snapshot_t *snapshot, int64_t updated_ns, bool has_look) {
 	static mw_error_t error;
 	const long ticks = sysconf(_SC_CLK_TCK);

@@ -20,7 +20,7 @@ void mw_process_walk(const mw_target_t *target);
 /* Adds to facts that mw_facts_make() made of `profile`, which was made of `snapshot`.
  * `updated_ns`: mw_process_updated_ns() before the walk.  `has_look`: also reads the contents of
  * large blocks. */
-void mw_process_facts_add(mw_facts_t *facts, const mw_profile_t *profile, const mw_target_t *target,
+void mw_process_facts_add(mw_facts_t *facts, mw_profile_t *profile, const mw_target_t *target,
 			  const mw_snapshot_t *snapshot, int64_t updated_ns, bool has_look);
 
 #endif

@@ -177,7 +177,7 @@ static bool print_caller(callers_t *c, const char *name) {
  * printed last. */
 static bool is_left_out(const callers_t *c, mw_wrappers_t *w, uint32_t location, uint32_t line) {
 	mw_frame_kind_t kind = mw_wrappers_kind(w, location, line);
-	return kind == MW_FRAME_LIBRARY ||
+	return kind >= MW_FRAME_START ||
 	       (kind == MW_FRAME_HOLDER && strstr(c->last, "operator()") != NULL);
 }
 

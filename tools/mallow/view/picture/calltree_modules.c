@@ -26,6 +26,9 @@ static const char *const system_functions[] = {
 	"_start",
 	"__libc_start_main",
 	"__libc_start_call",
+	"__clone",
+	"start_thread",
+	"execute_native_thread_routine",
 };
 
 static bool begins_with_any(const char *text, const char *const *beginnings, size_t count) {

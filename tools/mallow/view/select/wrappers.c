@@ -19,6 +19,7 @@ typedef enum row_kind {
 	ROW_LIBRARY,
 	ROW_LIBRARY_FILE, /* the pattern is one of loaded files */
 	ROW_OWN,
+	ROW_START,
 } row_kind_t;
 
 typedef struct row {
@@ -34,7 +35,9 @@ static const row_t rows[] = {
 	{ROW_LIBRARY, "^(" pattern ")$", "^(" source ")$"},
 #define MW_LIBRARY_FILE(whose, pattern) {ROW_LIBRARY_FILE, "^(" pattern ")$", NULL},
 #define MW_OWN(whose, pattern) {ROW_OWN, "^(" pattern ")$", NULL},
+#define MW_START(whose, pattern) {ROW_START, "^(" pattern ")$", NULL},
 #include "view/select/wrappers.def"
+#undef MW_START
 #undef MW_OWN
 #undef MW_LIBRARY_FILE
 #undef MW_LIBRARY_SOURCE
@@ -110,9 +113,9 @@ static mw_frame_kind_t whose_function(const mw_wrappers_t *f, const char *name,
 				      const char *source) {
 	char bare[4096];
 	mw_bare_name(name, bare, sizeof(bare));
-	return !is_listed(f, ROW_LIBRARY, bare, source) ? MW_FRAME_OWN
-	       : is_listed(f, ROW_OWN, bare, source)    ? MW_FRAME_HOLDER
-							: MW_FRAME_LIBRARY;
+	if (is_listed(f, ROW_LIBRARY, bare, source))
+		return is_listed(f, ROW_OWN, bare, source) ? MW_FRAME_HOLDER : MW_FRAME_LIBRARY;
+	return is_listed(f, ROW_START, bare, source) ? MW_FRAME_START : MW_FRAME_OWN;
 }
 
 /* Returns the state of a function.  The profile may have got functions since the last call. */

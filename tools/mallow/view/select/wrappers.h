@@ -43,6 +43,7 @@ mw_frame_position_t mw_wrappers_skip(mw_wrappers_t *wrappers, const uint32_t *lo
 typedef enum mw_frame_kind {
 	MW_FRAME_OWN,    /* the program's, or not known */
 	MW_FRAME_HOLDER, /* a library's, into which the program's own code may be inlined: MW_OWN */
+	MW_FRAME_START,  /* what calls the program or its threads, in a static program: MW_START */
 	MW_FRAME_LIBRARY,
 } mw_frame_kind_t;
 
