@@ -37,6 +37,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with open("requests", "a") as log:
             log.write("GET %s\n" % self.path)
         path = self.path.split("?")[0]
+        if self.path.endswith("?late"):
+            time.sleep(1.2)
         if path == "/pprof/heap":
             self.answer(open("gone.heap", "rb").read())
         elif path == "/moved":
@@ -191,6 +193,10 @@ one_line_error
 try 2 "$mallow" report --timeout 0.5 "$server/slow"
 one_line_error
 says err 'no answer in time .*--timeout'
+# The time is that of all requests: the second place does not get it anew.
+try 2 "$mallow" report --timeout 2 "$server/debug/pprof/heap?late"
+one_line_error
+says err 'no answer in time .2 s.; --timeout'
 try 2 "$mallow" report http://127.0.0.1:1/
 one_line_error
 try 2 "$mallow" status "$server/pprof/heap"

@@ -6,6 +6,7 @@
 #include <curl/curl.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "model/memory.h"
+#include "model/monotonic.h"
 
 /* Largest answer that is accepted.  Profiles are smaller. */
 #define ANSWER_MAX ((size_t)1 << 30)
@@ -29,6 +31,10 @@
 #define INSECURE "https+insecure://"
 
 static mw_fetch_options_t chosen = {.timeout_seconds = TIMEOUT_SECONDS};
+
+/* End of the time for the profile that is fetched and for its symbols: a server that answers each
+ * request late does not get the time anew. 0: none is fetched. */
+static uint64_t ends_ns;
 
 void mw_fetch_configure(const mw_fetch_options_t *options) {
 	chosen = *options;
@@ -124,6 +130,16 @@ static size_t take_bytes(char *bytes, size_t size, size_t count, void *context) 
 	return wrote > 0 ? (size_t)wrote : 0;
 }
 
+static double limit_seconds(void) {
+	return chosen.seconds + chosen.timeout_seconds;
+}
+
+/* At least 1, because libcurl takes 0 for no limit. */
+static long rest_ms(void) {
+	uint64_t now_ns = mw_monotonic_ns();
+	return ends_ns > now_ns ? (long)((ends_ns - now_ns) / 1000000) + 1 : 1;
+}
+
 /* Sets the certificates to trust. libcurl itself ignores the environment variables that OpenSSL,
  * Go and curl use. */
 static void set_trust(CURL *handle, bool is_insecure) {
@@ -158,8 +174,7 @@ static void set_options(CURL *handle, const char *url, const char *post, answer_
 	curl.setopt(handle, CURLOPT_FOLLOWLOCATION, 1L);
 	curl.setopt(handle, CURLOPT_MAXREDIRS, REDIRECTS_MAX);
 	curl.setopt(handle, CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS);
-	curl.setopt(handle, CURLOPT_TIMEOUT_MS,
-		    (long)((chosen.seconds + chosen.timeout_seconds) * 1000));
+	curl.setopt(handle, CURLOPT_TIMEOUT_MS, rest_ms());
 	curl.setopt(handle, CURLOPT_NOSIGNAL, 1L);
 	curl.setopt(handle, CURLOPT_USERAGENT, "mallow/" MALLOW_VERSION);
 	curl.setopt(handle, CURLOPT_WRITEFUNCTION, take_bytes);
@@ -187,7 +202,7 @@ static long ask(const char *url, const char *post, answer_t *answer, mw_error_t 
 			     answer->length_max >> 20);
 	else if (code == CURLE_OPERATION_TIMEDOUT)
 		mw_error_set(error, "%s: no answer in time (%.0f s); --timeout sets it", url,
-			     chosen.seconds + chosen.timeout_seconds);
+			     limit_seconds());
 	else if (code == CURLE_PEER_FAILED_VERIFICATION)
 		mw_error_set(
 			error,
@@ -242,6 +257,7 @@ static char *other_place(const char *url) {
 
 int mw_fetch(const char *url, int *out_fd, mw_error_t *error) {
 	long status;
+	ends_ns = mw_monotonic_ns() + (uint64_t)(limit_seconds() * 1e9);
 	if (fetch(url, NULL, ANSWER_MAX, out_fd, &status, error) == 0)
 		return 0;
 	char *other = status == 404 ? other_place(url) : NULL;

@@ -13,7 +13,7 @@
 
 typedef struct mw_fetch_options {
 	unsigned seconds;       /* how long the server collects; 0 = the server's default */
-	double timeout_seconds; /* additional time for the answer; 0 = a minute */
+	double timeout_seconds; /* additional time for all answers; 0 = a minute */
 	/* PEM file with the certificates to trust; NULL = SSL_CERT_FILE and SSL_CERT_DIR, or
 	 * else the system's. */
 	const char *authority;
