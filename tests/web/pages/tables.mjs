@@ -136,6 +136,17 @@ test("each other view of a process that was killed", async () => {
   await close(page, "graph");
 });
 
+test("on a narrow screen the graph begins at its functions", async () => {
+  const page = await open(`#/${dead}/graph`, {width: 400});
+  const node = page.frameLocator("iframe").locator("a", {hasText: "store_text"}).first();
+  await node.waitFor();
+  await until("store_text is in view", async () => {
+    const box = await node.boundingBox();
+    return box && box.x >= 0 && box.x + box.width <= 400;
+  }, 10000);
+  await close(page, "graph-narrow");
+});
+
 test("sizes and lifetimes: in order, with counts, and each bar leads to its stacks", async () => {
   const page = await open(`#/${dead}/sizes`);
   await page.locator("tbody tr").first().waitFor();

@@ -25,7 +25,7 @@
 		show();
 	}
 	/* Large graphs begin at a size that can be read, with the legend in view and the first
-	 * functions beside it. */
+	 * functions beside it; on a narrow screen the functions alone. */
 	function begin() {
 		const most = 1, screen = svg.getBoundingClientRect(),
 			legend = document.getElementById("clust1");
@@ -37,8 +37,9 @@
 			const box = legend ? legend.getBBox() : null, wide = screen.width * most;
 			/* Graphviz moves its drawing by a margin of 4. */
 			const right = box ? box.x + box.width + 4 : all[2] / 2;
-			const middle = box && box.width > wide * 0.7
-				? right - box.width / 2 : right;
+			/* A legend that is wider than the screen gives way to the functions. */
+			const middle = !box || box.width <= wide * 0.7 ? right
+				: box.width > wide ? right + wide / 2 : right - box.width / 2;
 			view[2] = wide;
 			view[0] = all[2] < wide ? all[0] - (wide - all[2]) / 2
 				: Math.max(all[0],
