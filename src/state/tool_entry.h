@@ -80,8 +80,8 @@ _Static_assert(sizeof(mw_tool_entry_frame_t) == MW_TOOL_ENTRY_FRAME_BYTES, "24 w
 #elif defined(__aarch64__)
 
 /* The frame has the form of a signal's, which the kernel writes to a thread's stack for a handler
- * and reads in rt_sigreturn(2): all registers, those of floating point in a record, and the blocked
- * signals. */
+ * and reads in rt_sigreturn(2): all registers, those of floating point and of SVE in records, and
+ * the blocked signals. */
 typedef struct mw_tool_entry_frame {
 	siginfo_t unused_info;
 	ucontext_t context;
@@ -99,8 +99,7 @@ _Static_assert(offsetof(mw_tool_entry_frame_t, context.uc_sigmask) == 128 + 40 &
 
 /* The entry code. sp points to a mw_tool_entry_frame_t. `call` is the instruction that calls the
  * function that answers, with the frame as its argument. rt_sigreturn(2), number 139, restores all
- * registers and the blocked signals at once; the function has changed no register of SVE or SME but
- * those of floating point. */
+ * registers and the blocked signals at once; the function has changed no register of SME. */
 #define MW_TOOL_ENTRY_CODE(call)                                                                   \
 	"mov x0, sp\n" call "\n"                                                                   \
 	"mov x8, #139\n"                                                                           \

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * worker.c [sleep|compute] -- keeps 100 blocks and loses 60, and then allocates without end; or
- * sleeps, or computes without a call of the library. */
+ * sleeps, or computes without a call of the library. On a processor with SVE it computes with wide
+ * registers, and aborts if one of them changes. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 enum { KEPT = 100, LOST = 60, BYTES = 5000 };
@@ -43,7 +45,37 @@ __attribute__((noinline)) static void allocate_on(void) {
 	}
 }
 
+#ifdef __aarch64__
+#define HAS_SVE (1ul << 22) /* of AT_HWCAP */
+
+/* Keeps values in whole registers of SVE for a while. Returns whether they are still there. */
+static unsigned keep_wide(void) {
+	unsigned changed, cleared;
+	__asm__ volatile(".arch_extension sve\n"
+			 "index z3.d, #5, #7\n"
+			 "ptrue p5.b\n"
+			 "mov x9, #0x100000\n"
+			 "1: subs x9, x9, #1\n"
+			 "b.ne 1b\n"
+			 "index z4.d, #5, #7\n"
+			 "ptrue p6.b\n"
+			 "cmpne p7.d, p6/z, z3.d, z4.d\n"
+			 "cset %w0, ne\n"
+			 "eors p7.b, p6/z, p5.b, p6.b\n"
+			 "cset %w1, ne\n"
+			 : "=&r"(changed), "=&r"(cleared)
+			 :
+			 : "x9", "v3", "v4", "cc");
+	return !changed && !cleared;
+}
+#endif
+
 __attribute__((noinline)) static void compute_on(void) {
+#ifdef __aarch64__
+	while (getauxval(AT_HWCAP) & HAS_SVE)
+		if (!keep_wide())
+			abort();
+#endif
 	for (volatile unsigned long x = 1;; x = x * 3 + 1)
 		;
 }

@@ -269,18 +269,15 @@ static bool is_call_at(const mw_address_space_t *space, uint64_t address) {
 	       code == MW_SYSCALL_CODE;
 }
 
-/* Returns whether registers are in use that the frame does not hold: those of SME, and the upper
- * parts of SVE's, which the kernel does not keep for a thread in a system call. */
-static bool has_more_registers(int thread, bool is_in_call) {
+/* Returns whether registers are in use that the frame does not hold: those of SME. */
+static bool has_more_registers(int thread) {
 	struct {
 		uint32_t bytes, most_bytes;
 		uint16_t length, most_length, flags, reserved;
-	} sve, sme, za;
-	bool has_sve = read_set(thread, SVE_REGISTERS, &sve, sizeof(sve)) == sizeof(sve);
+	} sme, za;
 	bool has_sme = read_set(thread, SME_REGISTERS, &sme, sizeof(sme)) == sizeof(sme);
 	bool has_za = read_set(thread, ZA_REGISTER, &za, sizeof(za)) == sizeof(za);
-	return (has_za && za.bytes > sizeof(za)) || (has_sme && (sme.flags & 1) != 0) ||
-	       (!is_in_call && has_sve && (sve.flags & 1) != 0);
+	return (has_za && za.bytes > sizeof(za)) || (has_sme && (sme.flags & 1) != 0);
 }
 
 /* A thread that does not sleep may be entered where it is. A call that it was about to begin or had
@@ -294,8 +291,34 @@ static bool is_fit_running(const mw_address_space_t *space, int thread,
 	       !is_in_sequence(space, thread, r->pc);
 }
 
-/* Writes the registers of floating point as a record of the frame. */
-static bool save_vectors(int thread, mcontext_t *machine) {
+/* Writes the registers of SVE as a record of the frame if the thread uses them. They include those
+ * of floating point. False: they are longer than 768 bits, and do not fit the frame. */
+static bool save_sve(int thread, uint8_t *records, size_t capacity) {
+	_Alignas(16) uint8_t set[sizeof(((mcontext_t *)NULL)->__reserved)];
+	struct user_sve_header header = {0};
+	struct sve_context record = {.head = {.magic = SVE_MAGIC}};
+	size_t bytes = read_set(thread, SVE_REGISTERS, set, sizeof(set));
+	if (bytes < sizeof(header))
+		return true;
+	memcpy(&header, set, sizeof(header));
+	if ((header.flags & SVE_PT_REGS_MASK) != SVE_PT_REGS_SVE)
+		return true;
+	unsigned quads = sve_vq_from_vl(header.vl);
+	record.head.size = (uint32_t)((SVE_SIG_CONTEXT_SIZE(quads) + 15) / 16 * 16);
+	record.vl = header.vl;
+	if (!sve_vl_valid(header.vl) || record.head.size > capacity ||
+	    bytes < SVE_PT_REGS_OFFSET + SVE_SIG_REGS_SIZE(quads))
+		return false;
+	memcpy(records, &record, sizeof(record));
+	memcpy(records + SVE_SIG_REGS_OFFSET, set + SVE_PT_REGS_OFFSET, SVE_SIG_REGS_SIZE(quads));
+	return true;
+}
+
+/* Writes the registers of floating point, and of SVE, as records of the frame. The kernel does not
+ * keep SVE's for a thread in a system call. A record of zeros is the last. */
+static bool save_vectors(int thread, mcontext_t *machine, bool is_in_call) {
+	const size_t capacity = sizeof(machine->__reserved) - sizeof(struct fpsimd_context) -
+				sizeof(struct _aarch64_ctx);
 	struct user_fpsimd_state state;
 	struct fpsimd_context record = {.head = {.magic = FPSIMD_MAGIC, .size = sizeof(record)}};
 	if (read_set(thread, NT_FPREGSET, &state, sizeof(state)) != sizeof(state))
@@ -304,7 +327,7 @@ static bool save_vectors(int thread, mcontext_t *machine) {
 	record.fpcr = state.fpcr;
 	memcpy(record.vregs, state.vregs, sizeof(record.vregs));
 	memcpy(machine->__reserved, &record, sizeof(record));
-	return true;
+	return is_in_call || save_sve(thread, machine->__reserved + sizeof(record), capacity);
 }
 
 /* rt_sigreturn(2) makes a call that the kernel would go on with by restart_syscall(2) return EINTR.
@@ -319,9 +342,9 @@ size_t mw_registers_make_part(const mw_address_space_t *space, int thread,
 	*number = before->call.number;
 	if (restart != 0)
 		mw_call_repeat(&r, &before->call);
-	if (restart == MW_RESTART_BLOCK || has_more_registers(thread, restart != 0) ||
+	if (restart == MW_RESTART_BLOCK || has_more_registers(thread) ||
 	    (restart != 0 ? !is_call_at(space, r.pc) : !is_fit_running(space, thread, registers)) ||
-	    !save_vectors(thread, machine) || !read_blocked(thread, &blocked))
+	    !save_vectors(thread, machine, restart != 0) || !read_blocked(thread, &blocked))
 		return 0;
 	memcpy(machine->regs, r.regs, sizeof(r.regs));
 	machine->sp = r.sp;
