@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # arm64_root.sh FOLDER -- downloads the packages of scripts/packages.txt's job arm64, and unpacks
-# them in FOLDER/root, a kernel in FOLDER/kernel: for check/aarch64-system.  apt works with lists
-# and a state of its own in FOLDER; nothing is installed, and no script of a package runs.  Needs
-# no root.  Silent when the packages of the list are there.
+# them in FOLDER/root, a kernel in FOLDER/kernel, one with pages of 16 KiB in FOLDER/kernel-16k: for
+# check/aarch64-system.  apt works with lists and a state of its own in FOLDER; nothing is
+# installed, and no script of a package runs.  Needs no root.  Silent when the packages of the list
+# are there.
 . "$(dirname "$0")/lib/common.sh"
 
 [ $# -eq 1 ] || die "usage: scripts/arm64_root.sh FOLDER"
@@ -12,7 +13,8 @@ folder=$(realpath "$1")
 log=$folder/apt.log
 read -ra packages <<<"$(sed -n 's/^arm64: *//p' scripts/packages.txt | tr '\n' ' ')"
 kernels=$(sed -n 's/^arm64-kernel: *//p' scripts/packages.txt)
-wanted="${packages[*]} $kernels"
+large=$(sed -n 's/^arm64-kernel-16k: *//p' scripts/packages.txt)
+wanted="${packages[*]} $kernels $large"
 [ "$(cat "$folder/packages" 2>/dev/null)" != "$wanted" ] || exit 0
 
 # The machine's own sources, for another processor.
@@ -58,9 +60,36 @@ download() {
     relative_links "$folder/root"
 }
 
+# The kernel with larger pages comes from a later release, whose lists lie beside the machine's.
+download_large() {
+    local lists=$folder/later name file
+    rm -rf "$folder/kernel-16k"
+    mkdir -p "$lists"/{parts,state/lists/partial,cache/archives/partial} "$folder/kernel-16k"
+    for file in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
+        [ ! -f "$file" ] || sed "s/$(. /etc/os-release && echo "$VERSION_CODENAME")/trixie/g" \
+            "$file" >"$lists/parts/${file##*/}"
+    done
+    later() {
+        apt "$1" -o Dir::State="$lists/state" -o Dir::Cache="$lists/cache" \
+            -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$lists/parts" "${@:2}"
+    }
+    later apt-get update || return
+    name=$(later apt-cache depends "$large" |
+        sed -n 's/.*Depends: \(linux-image[^: ]*\).*/\1/p' | sed -n 1p)
+    (cd "$folder/kernel-16k" && later apt-get download "${name:-$large}") || return
+    dpkg-deb --extract "$folder"/kernel-16k/*.deb "$folder/kernel-16k" || return
+    rm -rf "$folder"/kernel-16k/*.deb "$folder/kernel-16k/lib" "$folder/kernel-16k/usr" "$lists"
+}
+
 say "downloading Debian packages for arm64"
 download >"$log" 2>&1 || {
     tail -n 5 "$log" >&2
     die "the packages cannot be downloaded; the whole output is in $log"
+}
+download_large >>"$log" 2>&1 || {
+    rm -rf "$folder/kernel-16k"
+    echo "all but the kernel with pages of 16 KiB" >"$folder/packages"
+    tail -n 5 "$log" >&2
+    die "the kernel with pages of 16 KiB cannot be downloaded; the whole output is in $log"
 }
 echo "$wanted" >"$folder/packages"

@@ -138,11 +138,11 @@ void *mi_aligned_alloc(size_t alignment, size_t size) {
 }
 
 void *mi_valloc(size_t size) {
-	return mw_mi_alloc(size, MW_OS_PAGE_BYTES, false);
+	return mw_mi_alloc(size, mw_os_page_bytes(), false);
 }
 
 void *mi_pvalloc(size_t size) {
 	if (size > PTRDIFF_MAX)
 		return mw_mi_blocks()->no_memory();
-	return mw_mi_alloc(mw_round_up(size, MW_OS_PAGE_BYTES), MW_OS_PAGE_BYTES, false);
+	return mw_mi_alloc(mw_os_whole_pages(size), mw_os_page_bytes(), false);
 }

@@ -147,8 +147,8 @@ bool mi_manage_memory(void *start, size_t size, bool is_committed, bool is_pinne
 	(void)exclusive;
 	bool must_commit = !is_committed && !commit_fun;
 	if (must_commit && start &&
-	    !mw_os_unprotect((void *)mw_round_up((uintptr_t)start, MW_OS_PAGE_BYTES),
-			     size & -(size_t)MW_OS_PAGE_BYTES))
+	    !mw_os_unprotect((void *)mw_os_whole_pages((uintptr_t)start),
+			     size & -mw_os_page_bytes()))
 		start = NULL;
 	mi_arena_id_t id = add_region(start, size, is_pinned, commit_fun, commit_fun_arg);
 	if (id == 0)

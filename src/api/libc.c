@@ -93,13 +93,13 @@ void *memalign(size_t align, size_t bytes) {
 }
 
 void *valloc(size_t bytes) {
-	return memalign(MW_OS_PAGE_BYTES, bytes);
+	return memalign(mw_os_page_bytes(), bytes);
 }
 
 void *pvalloc(size_t bytes) {
 	if (bytes > PTRDIFF_MAX)
 		return mw_api_no_memory();
-	return memalign(MW_OS_PAGE_BYTES, mw_round_up(bytes ? bytes : 1, MW_OS_PAGE_BYTES));
+	return memalign(mw_os_page_bytes(), mw_os_whole_pages(bytes ? bytes : 1));
 }
 
 size_t malloc_usable_size(void *block) {

@@ -53,7 +53,8 @@ static void read_present(uintptr_t start, uintptr_t limit) {
 		mw_leak_flood(state.words, copied / sizeof(uintptr_t));
 		state.read.bytes += copied;
 		if (copied == 0) {
-			copied = bytes < MW_OS_PAGE_BYTES ? bytes : MW_OS_PAGE_BYTES;
+			copied = bytes < mw_os_counted_page_bytes() ? bytes
+								    : mw_os_counted_page_bytes();
 			state.read.unread_bytes += copied;
 		}
 		start += copied;

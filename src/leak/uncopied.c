@@ -81,7 +81,7 @@ void mw_leak_uncopied_find(void) {
 static bool is_own_page(uintptr_t start) {
 	uintptr_t cell =
 		(uintptr_t)atomic_load_explicit(&mw_published_view.cell, memory_order_relaxed);
-	return cell - start < MW_OS_PAGE_BYTES;
+	return ((cell ^ start) & ~(uintptr_t)(mw_os_page_bytes() - 1)) == 0;
 }
 
 static void read_page(uintptr_t start, uintptr_t mapping) {

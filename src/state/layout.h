@@ -45,7 +45,10 @@
 /* Byte offsets of file locks. A lock does not depend on the byte's contents. */
 #define MW_STATE_ALIVE_LOCK 0u /* held by the process until it ends */
 #define MW_STATE_TOOL_LOCK 1u  /* held by a tool while it writes control words */
+/* The unit of the heap's numbers of kernel pages, whatever pages the kernel has. */
 #define MW_STATE_PAGE_BYTES 4096u
+/* Sections that grow begin at multiples of it, so that any kernel can map them alone. */
+#define MW_STATE_ALIGN_BYTES 65536u
 
 typedef enum mw_state_section_id {
 	MW_SECTION_CONTROL,  /* one mw_state_control_t: tools write, the process reads */
@@ -65,8 +68,7 @@ typedef enum mw_state_section_id {
 	MW_SECTION_CPU,        /* mw_state_cpu_t[]; entry 0 is unused */
 	MW_SECTION_LEAK_CHECK, /* one mw_state_leak_check_t: the last leak check */
 	MW_SECTION_LEAKS,      /* mw_state_leak_t[]: sampled blocks that it found leaked */
-	MW_SECTION_CHUNKS,     /* mw_state_chunk_t[]: the map of the last heap walk; in the file
-				  only */
+	MW_SECTION_CHUNKS,     /* mw_state_chunk_t[]: the last heap walk's map; in the file only */
 	MW_SECTION_COUNT,
 } mw_state_section_id_t;
 
@@ -75,7 +77,7 @@ typedef enum mw_state_section_id {
  * few entries in each section. */
 typedef struct mw_state_section {
 	uint64_t
-		/* A multiple of 8; a multiple of MW_STATE_PAGE_BYTES in sections that grow. */
+		/* A multiple of 8; a multiple of MW_STATE_ALIGN_BYTES in sections that grow. */
 		offset_bytes;
 	uint64_t capacity;     /* number of entries, including the first ones */
 	uint32_t stride_bytes; /* size of one entry */
@@ -505,8 +507,7 @@ typedef struct mw_state_slice {
 	uint8_t hole_pages;      /* kernel pages between its blocks that were given back */
 	uint16_t block_units;    /* SMALL: bytes of a block, in units of 16 */
 	uint16_t used_blocks;    /* SMALL, SAMPLED */
-	uint16_t touched_blocks; /* SMALL: used at least once, and not in a hole; LARGE: kernel
-				    pages of the block */
+	uint16_t touched_blocks; /* SMALL: ever used, and not in a hole; LARGE: kernel pages */
 } mw_state_slice_t;
 
 /* A chunk of 4 MiB.  Its first slice is metadata; slices[i] is slice i + 1. */
@@ -567,8 +568,7 @@ MW_ALWAYS_INLINE uint64_t mw_state_stride(mw_state_section_id_t section) {
 
 /* Offsets of the first entries of each section, behind the header, as the library writes them;
  * readers use the section table. A section that is not listed has all its entries in pages of its
- * own. Four pages are reserved. The control section begins a page, so
- * that it can be mapped alone. The sizes fit a process with a few stacks and samples. */
+ * own. The sizes fit a process with a few stacks and samples. */
 #define MW_STATE_FIRSTS_BYTES (4 * MW_STATE_PAGE_BYTES)
 
 typedef struct mw_state_first {

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# aarch64_system.sh SOURCE_DIR BUILD_DIR -- boots Debian's arm64 kernel in qemu-system-aarch64, with
-# all of mallow for aarch64 as its only file system, and runs tests/system/guest.sh there: addresses
-# of 48 bits, the kernel's own signals, timers, events, copies of processes, ptrace(2), which
-# qemu-user does not have.  A failure names the test.  Exit status 77 (skipped) where the emulator,
-# the compiler or the kernel is not installed (scripts/arm64_root.sh).
+# aarch64_system.sh SOURCE_DIR BUILD_DIR -- boots Debian's arm64 kernels, with pages of 4 and of 16
+# KiB, one after the other in qemu-system-aarch64, with all of mallow for aarch64 as its only file
+# system, and runs tests/system/guest.sh there: addresses of 48 bits, the kernel's own signals,
+# timers, events, copies of processes, ptrace(2), which qemu-user does not have.  A failure names
+# the test.  Exit status 77 (skipped) where the emulator, the compiler or a kernel is not installed
+# (scripts/arm64_root.sh).
 set -euo pipefail
 source=$1
 build=$(realpath "$2")
@@ -116,26 +117,40 @@ make_image
 
 # ---- the machine ----
 
-# Pointer authentication by the emulator's own function: the architected one takes most of the time.
-timeout 900 qemu-system-aarch64 -M virt -cpu max,pauth-impdef=on -smp 2 -m 2500 -nic none \
-    -kernel "$kernel" -initrd "$image.cpio" -nographic -no-reboot \
-    -append "console=ttyAMA0 rdinit=/init panic=-1 quiet" </dev/null >"$log.raw" 2>&1 ||
-    true
-tr -d '\r' <"$log.raw" >"$log"
-rm -f "$image.cpio" "$log.raw"
+# boot KERNEL LOG
+boot() {
+    local kernel=$1 log=$2 passed
+    # Pointer authentication by the emulator's own function: the architected one takes most of the
+    # time.
+    timeout 900 qemu-system-aarch64 -M virt -cpu max,pauth-impdef=on -smp 2 -m 2500 -nic none \
+        -kernel "$kernel" -initrd "$image.cpio" -nographic -no-reboot \
+        -append "console=ttyAMA0 rdinit=/init panic=-1 quiet" </dev/null >"$log.raw" 2>&1 ||
+        true
+    tr -d '\r' <"$log.raw" >"$log"
+    rm -f "$log.raw"
+    passed=$(grep -c '^passed ' "$log" || true)
+    if grep -q '^guest done$' "$log" && ! grep -q '^failed ' "$log" && [ "$passed" -gt 0 ]; then
+        grep '^guest ' "$log"
+        echo "$passed tests passed"
+        return
+    fi
+    awk '/^begin / { text = "" } { text = text $0 "\n" } /^failed / { printf "%s", text }' "$log"
+    grep '^failed ' "$log" || true
+    if ! grep -q '^guest done$' "$log"; then
+        echo "the machine ended in $(sed -n 's/^begin //p' "$log" | tail -n 1):"
+        tail -n 20 "$log"
+    fi
+    return 1
+}
 
-# ---- the result ----
-
-passed=$(grep -c '^passed ' "$log" || true)
-if grep -q '^guest done$' "$log" && ! grep -q '^failed ' "$log" && [ "$passed" -gt 0 ]; then
-    grep '^guest [0-9]' "$log"
-    echo "$passed tests passed"
-    exit 0
+status=0
+boot "$kernel" "$log" || status=1
+larger=$(printf '%s\n' "$arm64"/kernel-16k/boot/vmlinuz-* | tail -n 1)
+if [ -e "$larger" ]; then
+    boot "$larger" "${log%.log}-16k.log" || status=1
+elif [ $status = 0 ]; then
+    echo "skipped: no kernel with pages of 16 KiB; scripts/arm64_root.sh $arm64 downloads it"
+    status=77
 fi
-awk '/^begin / { text = "" } { text = text $0 "\n" } /^failed / { printf "%s", text }' "$log"
-grep '^failed ' "$log" || true
-if ! grep -q '^guest done$' "$log"; then
-    echo "the machine ended in $(sed -n 's/^begin //p' "$log" | tail -n 1):"
-    tail -n 20 "$log"
-fi
-exit 1
+rm -f "$image.cpio"
+exit $status

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/compiler.h"
 #include "compat/gperftools/debug/debug_heap.h"
@@ -19,7 +20,7 @@ MW_EXPORT void cfree(void *block);
  * functions call it if the debug library is loaded. */
 MW_EXPORT void mallow_debug_verify(int kind, const void *block);
 
-#define PAGE_BYTES 4096u
+#define PAGE_BYTES ((size_t)sysconf(_SC_PAGESIZE))
 
 /* The call that the exported function serves. */
 #define CALL(its_name, its_kind)                                                                   \

@@ -27,6 +27,7 @@
 #include "cpu/cpu.h"
 #include "heap/arena/arena.h"
 #include "heap/large/huge.h"
+#include "heap/layout/page.h"
 #include "heap/local/tcache.h"
 #include "heap/memory/background.h"
 #include "heap/memory/chunk.h"
@@ -44,6 +45,7 @@
 #include "os/lock/lock.h"
 #include "os/lock/stdio_lock.h"
 #include "os/memory/huge_pages.h"
+#include "os/memory/map.h"
 #include "os/memory/numa.h"
 #include "os/platform/libc_calls.h"
 #include "os/platform/secure_environment.h"
@@ -347,6 +349,18 @@ void mw_api_stats(uint64_t *stats) {
 				     : 0;
 }
 
+/* The state file's sections could not be mapped. Blocks are served all the same: what must consist
+ * of whole pages of the kernel is refused. */
+static MW_COLD void leave_out_profile(mw_options_t *options) {
+	mw_warn("no profile: this kernel has pages of %lu KiB; the state file can be mapped with "
+		"pages of up to %u KiB",
+		(unsigned long)mw_os_page_bytes() / 1024, MW_OS_PAGE_MAX_BYTES / 1024);
+	options->prof = false;
+	options->prof_guard = 0;
+	options->prof_cpu = 0;
+	options->prof_state_min = INT64_MAX;
+}
+
 static void configure(void) {
 	start.configured = true;
 	/* The user who starts a set-uid program must not control it. */
@@ -361,6 +375,8 @@ static void configure(void) {
 	};
 	mw_compat_add_sources(&start.sources);
 	mw_ctl_configure(options, &start.sources);
+	if (MW_UNLIKELY(mw_os_page_bytes() > MW_OS_PAGE_MAX_BYTES))
+		leave_out_profile(options);
 	mw_compat_start(options, &start.sources);
 	configure_memory(options);
 	configure_api(options);
@@ -409,6 +425,10 @@ static void configure(void) {
 MW_RESIDENT void mw_api_start(void) {
 	/* Set before the following calls, which may allocate. */
 	mw_api_started = true;
+	/* Where pages have 16 KiB, a huge page has 32 MiB: one would come for the table's first
+	 * byte. */
+	if (MW_UNLIKELY(mw_os_page_bytes() > MW_OS_PAGE_BYTES))
+		mw_os_huge_pages_never(mw_address_map, sizeof mw_address_map);
 	mw_os_clock_start();
 	if (mw_cxx_start)
 		mw_cxx_start();

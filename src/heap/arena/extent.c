@@ -13,8 +13,8 @@ static void *kernel_alloc(mw_extent_hooks_t *hooks, void *wanted, size_t bytes, 
 			  bool *zeroed, bool *committed, unsigned arena) {
 	(void)hooks;
 	(void)arena;
-	if (align < MW_OS_PAGE_BYTES)
-		align = MW_OS_PAGE_BYTES;
+	if (align < mw_os_page_bytes())
+		align = mw_os_page_bytes();
 	*zeroed = *committed = true;
 	return wanted ? mw_os_map_at(wanted, bytes) : mw_os_map_aligned(bytes, align);
 }

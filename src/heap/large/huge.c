@@ -124,7 +124,7 @@ static char *take_cached(size_t bytes, size_t align) {
 	if (base)
 		mw_decay_reused(&huge.decay, huge.cache.total_bytes);
 	unlock_huge();
-	if (!base && align == MW_OS_PAGE_BYTES)
+	if (!base && align == mw_os_page_bytes())
 		base = grow_cached(bytes, &closed);
 	if (base && closed && !mw_harden_open(base, bytes)) {
 		mw_os_unmap(base, bytes);
@@ -197,11 +197,11 @@ static char *map_block(size_t bytes, size_t align, bool *zeroed) {
 
 void *mw_huge_alloc(mw_arena_t *arena, size_t bytes, size_t align, size_t *usable_bytes,
 		    bool *zeroed) {
-	if (bytes > (size_t)PTRDIFF_MAX - MW_OS_PAGE_BYTES)
+	if (bytes > (size_t)PTRDIFF_MAX - MW_OS_PAGE_MAX_BYTES)
 		return NULL;
-	bytes = mw_round_up(bytes, MW_OS_PAGE_BYTES);
-	if (align < MW_OS_PAGE_BYTES)
-		align = MW_OS_PAGE_BYTES;
+	bytes = mw_os_whole_pages(bytes);
+	if (align < mw_os_page_bytes())
+		align = mw_os_page_bytes();
 	bool counted;
 	if (!mw_limit_begin(bytes, &counted))
 		return NULL;
@@ -394,9 +394,9 @@ static bool is_space_short(const void *block, size_t new_bytes) {
 }
 
 void *mw_huge_resize(void *block, size_t bytes, size_t *usable_bytes, mw_record_id_t *record) {
-	if (bytes > (size_t)PTRDIFF_MAX - MW_OS_PAGE_BYTES)
+	if (bytes > (size_t)PTRDIFF_MAX - MW_OS_PAGE_MAX_BYTES)
 		return NULL;
-	size_t new_bytes = mw_round_up(bytes, MW_OS_PAGE_BYTES), growth_bytes = 0;
+	size_t new_bytes = mw_os_whole_pages(bytes), growth_bytes = 0;
 	bool counted = false;
 	if (mw_limit_is_set()) {
 		size_t old_bytes = mw_huge_bytes("realloc", block);

@@ -91,7 +91,18 @@ static MW_COLD uint32_t add_holes(free_bytes_t *free, const mw_page_t *page) {
 	return blocks;
 }
 
-/* Returns a bit for each kernel page that is wholly free and no hole. */
+/* Leaves out what is no whole page of a kernel whose pages are larger. */
+static MW_COLD uint32_t of_whole_pages(uint32_t mask) {
+	unsigned units = (unsigned)(mw_os_page_bytes() / MW_OS_PAGE_BYTES);
+	for (unsigned first = 0; units > 1 && first < MW_SLICE_KERNEL_PAGES; first += units) {
+		uint32_t of_page = (((uint32_t)1 << units) - 1) << first;
+		if ((mask & of_page) != of_page)
+			mask &= ~of_page;
+	}
+	return mask;
+}
+
+/* Returns a bit for each 4 KiB that are wholly free, no hole, and can be given back. */
 static MW_COLD uint32_t find_free(const mw_page_t *page) {
 	free_bytes_t free = {{0}};
 	uint32_t bytes = page->block_bytes, count = page->carved - page->used;
@@ -112,7 +123,7 @@ static MW_COLD uint32_t find_free(const mw_page_t *page) {
 	uint32_t found = 0;
 	for (uint32_t i = 0; i < end / MW_OS_PAGE_BYTES; i++)
 		found |= (uint32_t)(free.of[i] == MW_OS_PAGE_BYTES) << i;
-	return found & ~(uint32_t)page->holes;
+	return of_whole_pages(found & ~(uint32_t)page->holes);
 }
 
 /* Takes blocks that begin in these kernel pages off the page's list; the others keep their order.
@@ -176,11 +187,15 @@ static bool is_worth_it(const mw_page_t *page) {
 	return page->used != 0 && !mw_chunk_of(page)->never_purged;
 }
 
+/* The hardened library checks what it wrote into free blocks, and keeps some of them elsewhere.
+ * A kernel's page of 64 KiB is a whole slice. */
+static bool has_holes(void) {
+	return !MW_HARDEN_ON && mw_os_page_bytes() < MW_SLICE_BYTES;
+}
+
 size_t mw_holes_make(mw_heap_t *heap) {
 	uint32_t went = 0;
-	/* The hardened library checks what it wrote into free blocks, and keeps some of them
-	 * elsewhere. */
-	for (unsigned c = 0; !MW_HARDEN_ON && c < MW_CLASS_COUNT; c++) {
+	for (unsigned c = 0; has_holes() && c < MW_CLASS_COUNT; c++) {
 		if (mw_class_run_slices[c] != 1)
 			continue;
 		for (mw_page_t *page = heap->queues[c].first; page; page = page->next)
@@ -297,7 +312,7 @@ static MW_COLD void go_on(mw_heap_t *heap, uint64_t now_ns) {
 void mw_holes_poll(mw_heap_t *heap) {
 	mw_holes_t *holes = &heap->holes;
 	holes->frees_to_go = frees_until_poll(heap);
-	if (MW_HARDEN_ON || mw_heap_pages(heap) < POLL_PAGES_MIN)
+	if (!has_holes() || mw_heap_pages(heap) < POLL_PAGES_MIN)
 		return;
 	uint64_t now_ns = mw_os_monotonic_coarse_ns();
 	if (is_missed(holes, now_ns)) {

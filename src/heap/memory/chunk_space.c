@@ -131,7 +131,8 @@ static MW_COLD bool count(int file, const mw_chunk_t *chunk, unsigned first, tou
 bool mw_chunks_are_little_touched(void) {
 	const mw_chunk_t *chunk = mw_chunks.newest_without_huge_pages;
 	touched_t touched = {0};
-	if (!chunk || chunk->is_unmapped)
+	/* Larger pages of the kernel are too few to tell. */
+	if (!chunk || chunk->is_unmapped || mw_os_page_bytes() != MW_OS_PAGE_BYTES)
 		return mw_chunks.little_touched;
 	int file = mw_os_open(MW_OS_NO_DIRECTORY, "/proc/self/pagemap", MW_OS_READ);
 	if (file < 0)

@@ -49,8 +49,8 @@ static char *slice_at(const mw_chunk_t *chunk, unsigned number) {
  * free() reads what would be its seal: a closed slice behind the run is opened, too, for a page. */
 static bool open_whole(mw_chunk_t *chunk, unsigned first, unsigned count) {
 	uint64_t behind = (uint64_t)1 << (first + count);
-	size_t bytes =
-		count * MW_SLICE_BYTES + (chunk->decommitted_mask & behind ? MW_OS_PAGE_BYTES : 0);
+	size_t bytes = count * MW_SLICE_BYTES +
+		       (chunk->decommitted_mask & behind ? mw_os_page_bytes() : 0);
 	if (mw_os_unprotect(slice_at(chunk, first), bytes))
 		return true;
 	/* The kernel's table of mappings is full.  One mapping for all slices is in it already, or
@@ -209,8 +209,7 @@ mw_page_t *mw_harden_large_waited(bool all) {
 void mw_harden_guard_chunk(void *chunk) {
 	/* If the kernel refuses because its table of mappings is full, the slices are open, which
 	 * mw_harden_open_run() does not mind. */
-	size_t metadata =
-		mw_round_up(MW_SLACK_TABLE_OFFSET + MW_SLACK_TABLE_BYTES, MW_OS_PAGE_BYTES);
+	size_t metadata = mw_os_whole_pages(MW_SLACK_TABLE_OFFSET + MW_SLACK_TABLE_BYTES);
 	mw_os_protect_none((char *)chunk + metadata, MW_CHUNK_BYTES - metadata);
 }
 

@@ -38,17 +38,18 @@ void *mw_harden_map_chunk(void);
  * before that one may be open, see mw_harden_open_run().  0: the block's alignment leaves no room.
  */
 static inline size_t mw_harden_lead_bytes(size_t align) {
-	return align <= MW_OS_PAGE_BYTES ? 2 * MW_OS_PAGE_BYTES : 0;
+	size_t bytes = 2 * mw_os_page_bytes();
+	return align <= mw_os_page_bytes() && bytes < MW_SLICE_BYTES ? bytes : 0;
 }
 /* Bytes behind a large block that stay closed, at least. */
-#define MW_HARDEN_TAIL_BYTES MW_OS_PAGE_BYTES
+#define MW_HARDEN_TAIL_BYTES mw_os_page_bytes()
 /* Returns the usable bytes of a large block for a request of mw_harden_room() bytes.  It has no
  * seal: its page knows what was requested. */
 static inline size_t mw_harden_large_bytes(size_t room) {
 	size_t bytes = mw_harden_requested(room);
 	if (bytes <= MW_SMALL_MAX_BYTES)
 		bytes = MW_SMALL_MAX_BYTES + 1;
-	return mw_round_up(bytes, MW_OS_PAGE_BYTES);
+	return mw_os_whole_pages(bytes);
 }
 /* Large and huge blocks that are closed while they are free cost two system calls each, which take
  * time for each kernel page.  So the bytes that may be closed are limited: what is too much is not

@@ -54,7 +54,7 @@ static void unlock_pool(void) {
 }
 
 static char *page_of_slot(unsigned slot) {
-	return pool.base + (size_t)(2 * slot + 1) * MW_OS_PAGE_BYTES;
+	return pool.base + (size_t)(2 * slot + 1) * mw_os_page_bytes();
 }
 
 static bool was_used(const mw_guarded_slot_t *slot) {
@@ -65,7 +65,7 @@ static bool was_used(const mw_guarded_slot_t *slot) {
  * neighbours that were ever used.  NULL: none. */
 static mw_guarded_slot_t *slot_near(uintptr_t address) {
 	size_t offset = address - (uintptr_t)pool.base;
-	size_t page = offset / MW_OS_PAGE_BYTES;
+	size_t page = offset / mw_os_page_bytes();
 	if (page % 2 == 1) {
 		mw_guarded_slot_t *slot = &pool.slots[page / 2];
 		return page / 2 < SLOTS && was_used(slot) ? slot : NULL;
@@ -73,7 +73,7 @@ static mw_guarded_slot_t *slot_near(uintptr_t address) {
 	size_t before = page / 2 - 1, after = page / 2; /* before: huge for the first page */
 	bool has_before = page > 0 && before < SLOTS && was_used(&pool.slots[before]);
 	bool has_after = after < SLOTS && was_used(&pool.slots[after]);
-	bool is_near_after = offset % MW_OS_PAGE_BYTES >= MW_OS_PAGE_BYTES / 2;
+	bool is_near_after = offset % mw_os_page_bytes() >= mw_os_page_bytes() / 2;
 	if (has_after && (is_near_after || !has_before))
 		return &pool.slots[after];
 	return has_before ? &pool.slots[before] : NULL;
@@ -90,8 +90,9 @@ static void look_at_fault(uintptr_t address, mw_os_access_t access) {
 /* A slot that is open takes two mappings where guard pages are parts of mappings; a program with
  * many mappings comes to the kernel's limit. */
 static unsigned slots_of(bool has_marks) {
-	unsigned slots = has_marks ? SLOTS : mw_os_mappings_max() / MAPPINGS_SHARE / 2;
-	return slots < SLOTS ? slots : SLOTS;
+	const unsigned room = (unsigned)(POOL_BYTES / mw_os_page_bytes() / 2) - 1;
+	unsigned slots = has_marks ? room : mw_os_mappings_max() / MAPPINGS_SHARE / 2;
+	return slots < room ? slots : room;
 }
 
 static bool guard_pool(char *base) {
@@ -101,17 +102,17 @@ static bool guard_pool(char *base) {
 }
 
 static bool open_page(char *page) {
-	return pool.has_marks ? mw_os_unguard(page, MW_OS_PAGE_BYTES)
-			      : mw_os_open_range(page, MW_OS_PAGE_BYTES);
+	return pool.has_marks ? mw_os_unguard(page, mw_os_page_bytes())
+			      : mw_os_open_range(page, mw_os_page_bytes());
 }
 
 /* If the kernel refuses, later uses of the block are not found. */
 static void close_page(char *page) {
-	if (pool.has_marks && mw_os_guard(page, MW_OS_PAGE_BYTES))
+	if (pool.has_marks && mw_os_guard(page, mw_os_page_bytes()))
 		return;
-	mw_os_purge(page, MW_OS_PAGE_BYTES);
+	mw_os_purge(page, mw_os_page_bytes());
 	if (!pool.has_marks)
-		mw_os_protect_none(page, MW_OS_PAGE_BYTES);
+		mw_os_protect_none(page, mw_os_page_bytes());
 }
 
 bool mw_guarded_start(const mw_guarded_config_t *config) {
@@ -167,7 +168,7 @@ static bool is_due(void) {
 }
 
 static MW_NOINLINE void *take_guarded(size_t class_bytes, size_t requested_bytes) {
-	if (class_bytes > MW_OS_PAGE_BYTES || !is_due())
+	if (class_bytes > mw_os_page_bytes() || !is_due())
 		return NULL;
 	mw_guarded_stack_t stack;
 	mw_guarded_take_stack(&pool.config, &stack, false);
@@ -187,7 +188,7 @@ static MW_NOINLINE void *take_guarded(size_t class_bytes, size_t requested_bytes
 	bool at_start = pool.taken++ % AT_START_EVERY == AT_START_EVERY - 1;
 	/* The block starts as if it had its class's size and ended with the page: it is aligned as
 	 * its class. */
-	slot->block = at_start ? page : page + MW_OS_PAGE_BYTES - class_bytes;
+	slot->block = at_start ? page : page + mw_os_page_bytes() - class_bytes;
 	slot->bytes = requested_bytes ? requested_bytes : 1;
 	slot->class_bytes = class_bytes;
 	slot->record = 0;
@@ -195,7 +196,7 @@ static MW_NOINLINE void *take_guarded(size_t class_bytes, size_t requested_bytes
 	atomic_store_explicit(&slot->state, MW_GUARDED_LIVE, memory_order_relaxed);
 	pool.live++;
 	unlock_pool();
-	memset(page, FILL, MW_OS_PAGE_BYTES);
+	memset(page, FILL, mw_os_page_bytes());
 	return slot->block;
 }
 
@@ -243,7 +244,7 @@ static const char *find_changed(const char *start, const char *end) {
 }
 
 static void check_surroundings(const mw_guarded_slot_t *slot, const char *page) {
-	const char *changed = find_changed(slot->block + slot->bytes, page + MW_OS_PAGE_BYTES);
+	const char *changed = find_changed(slot->block + slot->bytes, page + mw_os_page_bytes());
 	if (!changed)
 		changed = find_changed(page, slot->block);
 	if (changed)

@@ -368,7 +368,8 @@ bool mw_os_open_range(void *base, size_t bytes) {
 	if (mw_os_fault(MW_OS_MAP))
 		return false;
 	int saved_errno = errno;
-	bool done = mw_system_call(SYS_mprotect, base, bytes, PROT_READ | PROT_WRITE) == 0;
+	bool done = mw_system_call(SYS_mprotect, base, mw_os_whole_pages(bytes),
+				   PROT_READ | PROT_WRITE) == 0;
 	errno = saved_errno;
 	return done;
 }
@@ -392,14 +393,15 @@ mw_result_t mw_os_populate(void *base, size_t bytes) {
 }
 
 void *mw_os_map_wiped_on_fork(void) {
-	void *page = mw_os_map(MW_OS_PAGE_BYTES);
+	size_t bytes = mw_os_page_bytes();
+	void *page = mw_os_map(bytes);
 	if (!page)
 		return NULL;
 	int saved_errno = errno;
-	bool done = mw_system_call(SYS_madvise, page, MW_OS_PAGE_BYTES, MADV_WIPEONFORK) == 0;
+	bool done = mw_system_call(SYS_madvise, page, bytes, MADV_WIPEONFORK) == 0;
 	errno = saved_errno;
 	if (done)
 		return page;
-	mw_os_unmap(page, MW_OS_PAGE_BYTES);
+	mw_os_unmap(page, bytes);
 	return NULL;
 }

@@ -36,8 +36,8 @@ static MW_COLD void visit_by_file(const char *path, uintptr_t start, uintptr_t l
 	int file = mw_os_open(MW_OS_NO_DIRECTORY, path, MW_OS_READ);
 	uintptr_t at = start;
 	while (at < limit) {
-		uintptr_t first = at / MW_OS_PAGE_BYTES,
-			  count = (limit - 1) / MW_OS_PAGE_BYTES - first + 1;
+		uintptr_t first = at / mw_os_counted_page_bytes(),
+			  count = (limit - 1) / mw_os_counted_page_bytes() - first + 1;
 		count = count < PAGES_AT_ONCE ? count : PAGES_AT_ONCE;
 		long bytes = file < 0 ? -1
 				      : mw_os_read_at(file, pages, count * sizeof *pages,
@@ -45,7 +45,7 @@ static MW_COLD void visit_by_file(const char *path, uintptr_t start, uintptr_t l
 		if (bytes < (long)sizeof *pages)
 			break;
 		for (size_t i = 0; i < (size_t)bytes / sizeof *pages; i++) {
-			uintptr_t end = (first + i + 1) * MW_OS_PAGE_BYTES;
+			uintptr_t end = (first + i + 1) * mw_os_counted_page_bytes();
 			end = end < limit ? end : limit;
 			add(&part, at, end, (pages[i] & HOLDS_MEMORY) != 0);
 			at = end;

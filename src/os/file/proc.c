@@ -200,10 +200,10 @@ uint64_t mw_os_resident_bytes(uint64_t *of_files) {
 	char text[128];
 	mw_os_read_text("/proc/self/statm", text, sizeof text);
 	const char *cursor = mw_os_skip_fields(text, 1);
-	uint64_t resident = parse_decimal(&cursor) * MW_OS_PAGE_BYTES;
+	uint64_t resident = parse_decimal(&cursor) * mw_os_counted_page_bytes();
 	cursor = mw_os_skip_fields(text, 2);
 	if (of_files)
-		*of_files = parse_decimal(&cursor) * MW_OS_PAGE_BYTES;
+		*of_files = parse_decimal(&cursor) * mw_os_counted_page_bytes();
 	return resident;
 }
 

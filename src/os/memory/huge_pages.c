@@ -36,7 +36,7 @@ void mw_os_huge_pages_set(mw_os_huge_pages_t mode, bool pool) {
 size_t mw_os_huge_pages_align(size_t bytes) {
 	return huge_pages.mode == MW_OS_HUGE_PAGES_ALWAYS && bytes >= MW_OS_HUGE_PAGE_BYTES
 		       ? MW_OS_HUGE_PAGE_BYTES
-		       : MW_OS_PAGE_BYTES;
+		       : mw_os_page_bytes();
 }
 
 /* A process that forbids itself system calls counts as one without huge pages. */
@@ -117,6 +117,13 @@ void mw_os_huge_pages_avoid(void *base, size_t bytes) {
 		return;
 	int saved_errno = errno;
 	advise(base, bytes, MADV_NOHUGEPAGE);
+	errno = saved_errno;
+}
+
+void mw_os_huge_pages_never(void *start, size_t bytes) {
+	int saved_errno = errno;
+	size_t before = (uintptr_t)start & (mw_os_page_bytes() - 1);
+	advise((char *)start - before, bytes + before, MADV_NOHUGEPAGE);
 	errno = saved_errno;
 }
 

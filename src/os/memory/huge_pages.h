@@ -45,6 +45,8 @@ bool mw_os_huge_pages_advise(void *base, size_t bytes, mw_os_huge_pages_use_t us
  * no effect with MW_OS_HUGE_PAGES_ALWAYS, and after thousands of calls: each makes a mapping of its
  * own, of which a process may have 65,530 (vm.max_map_count). */
 MW_COLD void mw_os_huge_pages_avoid(void *base, size_t bytes);
+/* Has no huge page come where these variables and their neighbours are, whatever the setting. */
+MW_COLD void mw_os_huge_pages_never(void *start, size_t bytes);
 /* Returns how many of these calls requested huge pages and were refused. */
 MW_COLD size_t mw_os_huge_pages_refused(void);
 /* Replaces an untouched mapping, aligned to 2 MiB, by pages of the pool. Such memory must not be

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <sys/mman.h>
 
 #include "base/bits.h"
@@ -21,6 +22,28 @@
 #define MADV_GUARD_REMOVE 103
 #endif
 
+MW_RESIDENT size_t mw_os_page_bytes(void) {
+	/* Relaxed: all threads store the same value. 0: not asked for yet. */
+	static _Atomic size_t known;
+	size_t bytes = atomic_load_explicit(&known, memory_order_relaxed);
+	if (MW_LIKELY(bytes != 0))
+		return bytes;
+	bytes = mw_os_raw_page_bytes();
+	if (bytes < MW_OS_PAGE_BYTES)
+		bytes = MW_OS_PAGE_BYTES;
+	atomic_store_explicit(&known, bytes, memory_order_relaxed);
+	return bytes;
+}
+
+MW_RESIDENT size_t mw_os_whole_pages(size_t bytes) {
+	return (bytes + mw_os_page_bytes() - 1) & ~(mw_os_page_bytes() - 1);
+}
+
+/* Returns whether the range consists of whole pages of the kernel. */
+static bool is_whole(const void *base, size_t bytes) {
+	return (((uintptr_t)base | bytes) & (mw_os_page_bytes() - 1)) == 0;
+}
+
 void *mw_os_map(size_t bytes) {
 	int saved_errno = errno;
 	if (mw_os_fault(MW_OS_MAP))
@@ -35,6 +58,7 @@ void *mw_os_map(size_t bytes) {
 
 void *mw_os_map_aligned(size_t bytes, size_t align) {
 	MW_ASSERT(mw_is_pow2(align) && align >= MW_OS_PAGE_BYTES);
+	bytes = mw_os_whole_pages(bytes); /* 0 near SIZE_MAX, which the kernel refuses */
 	/* The kernel often places a mapping directly below the last one, so that the plain request
 	 * may be aligned. */
 	char *base = mw_os_map(bytes);
@@ -90,18 +114,25 @@ bool mw_os_unmap(void *base, size_t bytes) {
 	return done;
 }
 
-bool mw_os_purge(void *base, size_t bytes) {
+/* Returns false if the range does not consist of whole pages of the kernel, or the kernel refuses.
+ */
+static MW_NOINLINE bool change(long call, mw_os_call_t kind, void *base, size_t bytes, int how) {
 	int saved_errno = errno;
-	bool done = !mw_os_fault(MW_OS_PURGE) &&
-		    mw_system_call(SYS_madvise, base, bytes, MADV_DONTNEED) == 0;
+	bool done = is_whole(base, bytes) && !mw_os_fault(kind) &&
+		    mw_system_call(call, base, bytes, how) == 0;
 	errno = saved_errno;
 	return done;
+}
+
+bool mw_os_purge(void *base, size_t bytes) {
+	return change(SYS_madvise, MW_OS_PURGE, base, bytes, MADV_DONTNEED);
 }
 
 void mw_os_prefault(void *base, size_t bytes) {
 	/* Relaxed: a hint. */
 	static _Atomic bool refused;
-	if (mw_os_fault(MW_OS_PREFAULT) || atomic_load_explicit(&refused, memory_order_relaxed))
+	if (!is_whole(base, bytes) || mw_os_fault(MW_OS_PREFAULT) ||
+	    atomic_load_explicit(&refused, memory_order_relaxed))
 		return;
 	int saved_errno = errno;
 	if (mw_system_call(SYS_madvise, base, bytes, MADV_POPULATE_WRITE) != 0 && errno == EINVAL)
@@ -110,11 +141,7 @@ void mw_os_prefault(void *base, size_t bytes) {
 }
 
 bool mw_os_purge_lazily(void *base, size_t bytes) {
-	int saved_errno = errno;
-	bool done = !mw_os_fault(MW_OS_PURGE) &&
-		    mw_system_call(SYS_madvise, base, bytes, MADV_FREE) == 0;
-	errno = saved_errno;
-	return done;
+	return change(SYS_madvise, MW_OS_PURGE, base, bytes, MADV_FREE);
 }
 
 void *mw_os_remap(void *base, size_t old_bytes, size_t new_bytes, bool may_move) {
@@ -130,7 +157,7 @@ void *mw_os_remap(void *base, size_t old_bytes, size_t new_bytes, bool may_move)
 static bool advise_guard(void *base, size_t bytes, int advice) {
 	int saved_errno = errno;
 	long status;
-	if (mw_os_fault(MW_OS_PROTECT))
+	if (!is_whole(base, bytes) || mw_os_fault(MW_OS_PROTECT))
 		return false;
 	do
 		status = mw_system_call(SYS_madvise, base, bytes, advice);
@@ -148,19 +175,11 @@ bool mw_os_unguard(void *base, size_t bytes) {
 }
 
 bool mw_os_protect_none(void *base, size_t bytes) {
-	int saved_errno = errno;
-	bool done = !mw_os_fault(MW_OS_PROTECT) &&
-		    mw_system_call(SYS_mprotect, base, bytes, PROT_NONE) == 0;
-	errno = saved_errno;
-	return done;
+	return change(SYS_mprotect, MW_OS_PROTECT, base, bytes, PROT_NONE);
 }
 
 bool mw_os_unprotect(void *base, size_t bytes) {
-	int saved_errno = errno;
-	bool done = !mw_os_fault(MW_OS_PROTECT) &&
-		    mw_system_call(SYS_mprotect, base, bytes, PROT_READ | PROT_WRITE) == 0;
-	errno = saved_errno;
-	return done;
+	return change(SYS_mprotect, MW_OS_PROTECT, base, bytes, PROT_READ | PROT_WRITE);
 }
 
 void mw_os_no_dump(void *base, size_t bytes) {

@@ -15,9 +15,29 @@
 
 #include "base/compiler.h"
 
-/* Page size that the library uses. Kernels with larger pages are not supported, and nothing checks
- * for them. */
+/* The heap's unit of sizes. No kernel has smaller pages. */
 #define MW_OS_PAGE_BYTES 4096u
+/* The largest pages of a kernel that the library runs on: those of a slice of the heap. */
+#define MW_OS_PAGE_MAX_BYTES 65536u
+
+/* Returns the size of the kernel's pages: 4, 16 or 64 KiB; api/process/start.c says what happens
+ * where they are larger. Mappings begin at their multiples, and what mw_os_map() gives ends there,
+ * too, whatever size was asked for. Functions that change a part of a mapping refuse one that does
+ * not consist of whole pages of the kernel: it would round up and change what is behind.
+ * Async-signal-safe. The testing library takes the size from the environment variable
+ * MALLOW_TEST_PAGE_BYTES, and behaves as on a kernel with such pages. */
+__attribute__((const)) size_t mw_os_page_bytes(void);
+/* Returns the size of the pages that the kernel counts, and that exist besides the library's
+ * mappings. Differs from mw_os_page_bytes() in tests that force larger pages. */
+#ifdef MW_TESTING
+__attribute__((const)) size_t mw_os_counted_page_bytes(void);
+#else
+static inline size_t mw_os_counted_page_bytes(void) {
+	return mw_os_page_bytes();
+}
+#endif
+/* Rounds up to whole pages of the kernel. */
+__attribute__((const)) size_t mw_os_whole_pages(size_t bytes);
 
 /* Maps private memory, zeroed, readable and writable. `align` is a power of two, at least
  * MW_OS_PAGE_BYTES. Returns NULL if refused. */

@@ -7,10 +7,21 @@
 #define MW_OS_RAW_MAP_H
 
 #include <stddef.h>
+#include <sys/auxv.h>
 #include <sys/types.h>
 
 #include "os/platform/system_call.h"
 
+#ifdef MW_TESTING
+/* As the kernel, or with the pages that a test forces (os/memory/map.h). */
+size_t mw_os_raw_page_bytes(void);
+void *mw_os_raw_mmap(void *start, size_t bytes, int protection, int flags, int file, off_t offset);
+int mw_os_raw_munmap(void *start, size_t bytes);
+void *mw_os_raw_mremap(void *start, size_t bytes, size_t new_bytes, int flags, void *new_start);
+#else
+static inline size_t mw_os_raw_page_bytes(void) {
+	return getauxval(AT_PAGESZ);
+}
 static inline void *mw_os_raw_mmap(void *start, size_t bytes, int protection, int flags, int file,
 				   off_t offset) {
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel's answer is a number. */
@@ -26,5 +37,6 @@ static inline void *mw_os_raw_mremap(void *start, size_t bytes, size_t new_bytes
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel's answer is a number. */
 	return (void *)mw_system_call(SYS_mremap, start, bytes, new_bytes, flags, new_start);
 }
+#endif
 
 #endif

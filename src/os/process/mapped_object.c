@@ -39,6 +39,6 @@ uintptr_t mw_os_mapped_object_end(uintptr_t start) {
 		if (first == UINTPTR_MAX)
 			first = headers[i].p_vaddr - headers[i].p_offset;
 	}
-	uintptr_t page = MW_OS_PAGE_BYTES - 1;
+	uintptr_t page = mw_os_counted_page_bytes() - 1;
 	return end > first ? (start + (end - first) + page) & ~page : 0;
 }

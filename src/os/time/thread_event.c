@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -18,8 +19,8 @@
 
 /* The kernel's page of positions, and one of records: a record has some hundred bytes, and is read
  * before the thread goes on unless it blocks the signal. */
-#define RING_BYTES 4096u
-#define POSITIONS_BYTES 4096u
+#define RING_BYTES ((size_t)getauxval(AT_PAGESZ))
+#define POSITIONS_BYTES ((size_t)getauxval(AT_PAGESZ))
 #define EVENT_BYTES (POSITIONS_BYTES + RING_BYTES)
 
 /* Words of a record: its header, the count, the number of frames, and the frames. */

@@ -44,9 +44,9 @@ static bool asks_by_madvise, probe_is_broken;
 /* Kernels before Linux 5.14: the result is "not readable". */
 static MW_COLD bool is_readable_by_madvise(uintptr_t address) {
 	int saved = errno;
-	void *page = (void *)(address & ~(uintptr_t)(MW_OS_PAGE_BYTES - 1));
-	bool readable =
-		mw_system_call(SYS_madvise, page, MW_OS_PAGE_BYTES, MADV_POPULATE_READ) == 0;
+	void *page = (void *)(address & ~(uintptr_t)(mw_os_counted_page_bytes() - 1));
+	bool readable = mw_system_call(SYS_madvise, page, mw_os_counted_page_bytes(),
+				       MADV_POPULATE_READ) == 0;
 	errno = saved;
 	return readable;
 }
@@ -79,7 +79,7 @@ void mw_os_stack_start(void) {
 }
 
 static uintptr_t page_of(uintptr_t address) {
-	return address & ~(uintptr_t)(MW_OS_PAGE_BYTES - 1);
+	return address & ~(uintptr_t)(mw_os_counted_page_bytes() - 1);
 }
 
 static bool page_is_readable(uintptr_t page) {
@@ -121,9 +121,9 @@ static bool own_reaches(struct own_stack *own, uintptr_t sp) {
 	if (lo - sp > far_bytes)
 		return false;
 	for (unsigned i = 0; i < OWN_PAGES_PER_OPEN && sp < lo; i++) {
-		if (!page_is_readable(lo - MW_OS_PAGE_BYTES))
+		if (!page_is_readable(lo - mw_os_counted_page_bytes()))
 			break;
-		lo -= MW_OS_PAGE_BYTES;
+		lo -= mw_os_counted_page_bytes();
 	}
 	atomic_store_explicit(&own->lo, lo, memory_order_relaxed);
 	return sp >= lo;
@@ -143,9 +143,9 @@ bool mw_os_stack_open(mw_stack_window_t *window, uintptr_t sp) {
 		return true;
 	}
 	window->hi = sp;
-	if (sp > UINTPTR_MAX - MW_OS_PAGE_BYTES || !page_is_readable(page_of(sp)))
+	if (sp > UINTPTR_MAX - mw_os_counted_page_bytes() || !page_is_readable(page_of(sp)))
 		return false;
-	window->hi = page_of(sp) + MW_OS_PAGE_BYTES;
+	window->hi = page_of(sp) + mw_os_counted_page_bytes();
 	return true;
 }
 
@@ -158,7 +158,7 @@ bool mw_os_stack_extend(mw_stack_window_t *window, uintptr_t address) {
 	while (address + sizeof(uintptr_t) > window->hi) {
 		if (!page_is_readable(window->hi))
 			return false;
-		window->hi += MW_OS_PAGE_BYTES;
+		window->hi += mw_os_counted_page_bytes();
 	}
 	return true;
 }

@@ -63,8 +63,9 @@ static void count_pages(int file, uint64_t found, uint64_t step, page_count_t *h
 		page_count_t *count = range->kind == MW_RANGE_PROFILER ? profiler : heap;
 		if (!is_counted(range))
 			continue;
-		uint64_t page = range->start / MW_OS_PAGE_BYTES;
-		uint64_t end = (range->limit + MW_OS_PAGE_BYTES - 1) / MW_OS_PAGE_BYTES;
+		uint64_t page = range->start / mw_os_counted_page_bytes();
+		uint64_t end = (range->limit + mw_os_counted_page_bytes() - 1) /
+			       mw_os_counted_page_bytes();
 		count->pages += end - page;
 		for (; step > 0 && page < end; page += PAGES_AT_ONCE)
 			if (unit++ % step == 0)
@@ -76,7 +77,7 @@ static void count_pages(int file, uint64_t found, uint64_t step, page_count_t *h
 
 static uint64_t resident_bytes(const page_count_t *count) {
 	double share = count->read > 0 ? (double)count->present / (double)count->read : 0;
-	return (uint64_t)((double)count->pages * share) * MW_OS_PAGE_BYTES;
+	return (uint64_t)((double)count->pages * share) * mw_os_counted_page_bytes();
 }
 
 /* Bytes of blocks that the program holds, by the last walk. */

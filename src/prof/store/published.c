@@ -14,9 +14,8 @@
 #include "os/signal/segv.h"
 #include "prof/store/store.h"
 
-/* Growth steps: a quarter of the present size within these limits. They are small, because reserved
- * blocks use memory. An idle process has about 50 KiB in tmpfs. */
-#define STEP_MIN ((uint64_t)4 << 10)
+/* Growth steps: a quarter of the present size, from one page of the kernel to this. They are small,
+ * because reserved blocks use memory. An idle process has about 50 KiB in tmpfs. */
 #define STEP_MAX ((uint64_t)1 << 20)
 
 /* How often a thread waits for another that maps a segment, which takes microseconds. */
@@ -83,12 +82,12 @@ static char *take_seed(mw_state_section_id_t section) {
 /* Extends the seed mapping to the segment's end, which may move it, and unmaps the range between
  * its first page and the segment. NULL: refused. */
 static char *stretch(char **seed, uint64_t start, uint64_t bytes) {
-	char *wide = mw_os_remap(*seed, MW_STATE_PAGE_BYTES, start + bytes, true);
+	char *wide = mw_os_remap(*seed, mw_os_page_bytes(), start + bytes, true);
 	if (!wide)
 		return NULL;
 	*seed = wide;
-	if (start > MW_STATE_PAGE_BYTES)
-		mw_os_unmap(wide + MW_STATE_PAGE_BYTES, start - MW_STATE_PAGE_BYTES);
+	if (start > mw_os_page_bytes())
+		mw_os_unmap(wide + mw_os_page_bytes(), start - mw_os_page_bytes());
 	return wide + start;
 }
 
@@ -142,9 +141,11 @@ static bool grow(mw_state_section_id_t section, uint64_t wanted_bytes) {
 						     memory_order_acquire);
 		if (held >= wanted_bytes)
 			return true;
-		uint64_t step = mw_round_up(held / 4, MW_STATE_PAGE_BYTES);
-		step = step < STEP_MIN ? STEP_MIN : step > STEP_MAX ? STEP_MAX : step;
-		uint64_t target = mw_round_up(wanted_bytes, MW_STATE_PAGE_BYTES);
+		uint64_t step = mw_round_up(held / 4, mw_os_page_bytes());
+		step = step < mw_os_page_bytes() ? mw_os_page_bytes()
+		       : step > STEP_MAX         ? STEP_MAX
+						 : step;
+		uint64_t target = mw_round_up(wanted_bytes, mw_os_page_bytes());
 		if (target < held + step)
 			target = held + step;
 		if (!grow_in_segment(section, held, target))
@@ -166,13 +167,15 @@ void mw_published_reach(mw_state_section_id_t section, uint64_t bytes) {
 /* Allocates the parts without which a file cannot be read: header, control, live, the first entries
  * of all sections, and the event log, which is allocated ahead (event_log.c). */
 static mw_result_t fill_basics(char *base) {
-	if (!mw_os_open_range(base, MW_STATE_FIRSTS_BYTES))
+	/* Behind the first entries nothing is in their last page. */
+	uint64_t bytes = mw_os_whole_pages(MW_STATE_FIRSTS_BYTES);
+	if (!mw_os_open_range(base, bytes))
 		return MW_ERR_IO;
 	published.by_reopening = false;
-	mw_result_t result = mw_os_populate(base, MW_STATE_FIRSTS_BYTES);
+	mw_result_t result = mw_os_populate(base, bytes);
 	if (result == MW_ERR_UNSUPPORTED && published.path[0]) {
 		published.by_reopening = true;
-		result = make_present(base, 0, MW_STATE_FIRSTS_BYTES) ? MW_OK : MW_ERR_NO_MEMORY;
+		result = make_present(base, 0, bytes) ? MW_OK : MW_ERR_NO_MEMORY;
 	}
 	if (result == MW_OK && !grow(MW_SECTION_EVENTS, mw_store_used_bytes(MW_SECTION_EVENTS)))
 		result = MW_ERR_NO_MEMORY;
@@ -304,7 +307,7 @@ void mw_published_abandon(void (*freeze)(void), void (*thaw)(void)) {
 		char *seed =
 			atomic_exchange_explicit(&published.seeds[i], NULL, memory_order_relaxed);
 		if (seed)
-			mw_os_unmap(seed, MW_STATE_PAGE_BYTES);
+			mw_os_unmap(seed, mw_os_page_bytes());
 		for (unsigned k = 0; k < MW_STORE_SEGMENTS; k++)
 			atomic_store_explicit(&mw_published_view.segments[i][k], NULL,
 					      memory_order_relaxed);
@@ -334,7 +337,7 @@ static void unmap_section(mw_state_section_id_t section) {
 	char *seed =
 		atomic_exchange_explicit(&published.seeds[section], NULL, memory_order_relaxed);
 	if (seed)
-		mw_os_unmap(seed, MW_STATE_PAGE_BYTES);
+		mw_os_unmap(seed, mw_os_page_bytes());
 	for (unsigned k = 0; k < MW_STORE_SEGMENTS; k++) {
 		char *segment = atomic_exchange_explicit(&mw_published_view.segments[section][k],
 							 NULL, memory_order_relaxed);
@@ -361,13 +364,13 @@ static bool map_section(int file, mw_state_section_id_t section) {
 		return true;
 	char *first = mw_os_reserve(file, offset, bytes);
 	atomic_store_explicit(&mw_published_view.segments[section][0], first, memory_order_relaxed);
-	char *seed = first ? mw_os_reserve(file, offset, MW_STATE_PAGE_BYTES) : NULL;
+	char *seed = first ? mw_os_reserve(file, offset, mw_os_page_bytes()) : NULL;
 	atomic_store_explicit(&published.seeds[section], seed, memory_order_relaxed);
 	if (!seed)
 		return false;
 	/* A core dump already contains the private tables. */
 	mw_os_no_dump(first, bytes);
-	mw_os_no_dump(seed, MW_STATE_PAGE_BYTES);
+	mw_os_no_dump(seed, mw_os_page_bytes());
 	return true;
 }
 

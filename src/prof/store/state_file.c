@@ -131,7 +131,7 @@ static int open_directory(const char *path) {
 
 static void release_file(void) {
 	if (state.lifetimes)
-		mw_os_unmap(state.lifetimes, MW_STATE_PAGE_BYTES);
+		mw_os_unmap(state.lifetimes, mw_os_page_bytes());
 	state.lifetimes = NULL;
 }
 
@@ -143,9 +143,9 @@ static void hold_file(int directory, const char *path, mw_os_open_mode_t mode) {
 	if (file < 0)
 		return;
 	if (mw_os_lock_byte(file, MW_STATE_ALIVE_LOCK))
-		state.lifetimes = mw_os_reserve(file, 0, MW_STATE_PAGE_BYTES);
+		state.lifetimes = mw_os_reserve(file, 0, mw_os_page_bytes());
 	if (state.lifetimes)
-		mw_os_no_fork(state.lifetimes, MW_STATE_PAGE_BYTES);
+		mw_os_no_fork(state.lifetimes, mw_os_page_bytes());
 	mw_os_close(file);
 }
 

@@ -80,7 +80,7 @@ static uint64_t whole_bytes(mw_state_section_id_t section) {
 	const mw_state_section_t *s = &store.sections[section];
 	if (s->capacity <= mw_state_first(section).entries)
 		return 0;
-	return mw_round_up(s->capacity * s->stride_bytes, MW_STATE_PAGE_BYTES);
+	return mw_round_up(s->capacity * s->stride_bytes, MW_STATE_ALIGN_BYTES);
 }
 
 static void lay_out(unsigned shift) {
@@ -105,7 +105,7 @@ static void lay_out(unsigned shift) {
 		[MW_SECTION_TIMELINE] = TICKS,
 		[MW_SECTION_EVENTS] = EVENTS,
 	};
-	uint64_t offset = MW_STATE_FIRSTS_BYTES;
+	uint64_t offset = mw_round_up(MW_STATE_FIRSTS_BYTES, MW_STATE_ALIGN_BYTES);
 	for (int i = 0; i < MW_SECTION_COUNT; i++) {
 		mw_state_section_id_t id = file_order[i];
 		mw_state_first_t first = mw_state_first(id);

@@ -120,10 +120,10 @@ static void the_setting_is_read(void) {
 
 static void alignment(void) {
 	mw_os_huge_pages_set(MW_OS_HUGE_PAGES_DEFAULT, false);
-	CHECK_EQ(mw_os_huge_pages_align(BYTES), 4096);
+	CHECK_EQ(mw_os_huge_pages_align(BYTES), mw_os_page_bytes());
 	mw_os_huge_pages_set(MW_OS_HUGE_PAGES_ALWAYS, false);
 	CHECK_EQ(mw_os_huge_pages_align(BYTES), MW_OS_HUGE_PAGE_BYTES);
-	CHECK_EQ(mw_os_huge_pages_align(MW_OS_HUGE_PAGE_BYTES - 1), 4096);
+	CHECK_EQ(mw_os_huge_pages_align(MW_OS_HUGE_PAGE_BYTES - 1), mw_os_page_bytes());
 }
 
 /* However much the pool holds, the mapping can be used afterwards. */

@@ -25,16 +25,49 @@ static void test_alignment(void) {
 }
 
 static void test_purge_reads_as_zero(void) {
-	unsigned char *base = mw_os_map(3 * 4096);
-	memset(base, 7, 3 * 4096);
-	CHECK(mw_os_purge(base + 4096, 4096));
-	CHECK_EQ(base[4095], 7);
-	CHECK_EQ(base[4096], 0);
-	CHECK_EQ(base[8192], 7);
-	mw_os_unmap(base, 3 * 4096);
+	size_t page = mw_os_page_bytes();
+	unsigned char *base = mw_os_map(3 * page);
+	memset(base, 7, 3 * page);
+	CHECK(mw_os_purge(base + page, page));
+	CHECK_EQ(base[page - 1], 7);
+	CHECK_EQ(base[page], 0);
+	CHECK_EQ(base[2 * page], 7);
+	mw_os_unmap(base, 3 * page);
+}
+
+static bool is_all(const unsigned char *bytes, size_t count, unsigned char value) {
+	for (size_t i = 0; i < count; i++)
+		if (bytes[i] != value)
+			return false;
+	return true;
+}
+
+/* A kernel with larger pages would round up, and purge or close what is behind. */
+static void test_parts_of_a_page(void) {
+	size_t page = mw_os_page_bytes(), half = page / 2;
+	unsigned char *base = mw_os_map(2 * page);
+	memset(base, 7, 2 * page);
+	CHECK(!mw_os_purge(base, half));
+	CHECK(!mw_os_purge(base + half, half));
+	CHECK(!mw_os_purge(base + half, page));
+	CHECK(!mw_os_purge_lazily(base, half));
+	CHECK(!mw_os_protect_none(base, half));
+	CHECK(!mw_os_protect_none(base + half, half));
+	CHECK(!mw_os_guard(base, half));
+	CHECK(!mw_os_unprotect(base, half));
+	CHECK(is_all(base, 2 * page, 7));
+	mw_os_unmap(base, 2 * page);
+	/* What is mapped ends with a page. */
+	base = mw_os_map_aligned(half, half < 4096 ? 4096 : half);
+	CHECK(base && (uintptr_t)base % page == 0);
+	memset(base, 7, page);
+	CHECK(mw_os_unmap(base, half));
 }
 
 static void test_prefault_brings_memory(void) {
+	/* Parts of the kernel's pages are not asked for. */
+	if (mw_os_page_bytes() != 4096)
+		return;
 	enum { PAGES = 16, BYTES = PAGES * 4096 };
 	unsigned char *base = mw_os_map(BYTES), resident[PAGES];
 	/* Kernels before 5.14 have no such call, and an emulator says yes to any. */
@@ -79,6 +112,7 @@ static void test_refusals_keep_errno(void) {
 int main(void) {
 	RUN(test_alignment);
 	RUN(test_purge_reads_as_zero);
+	RUN(test_parts_of_a_page);
 	RUN(test_prefault_brings_memory);
 	RUN(test_remap_keeps_contents);
 	RUN(test_refusals_keep_errno);

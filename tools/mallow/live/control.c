@@ -61,15 +61,16 @@ static void *map_section(int fd, const mw_state_section_t *section, uint64_t fil
 			 size_t bytes, int protection) {
 	if (section->offset_bytes > file_bytes || file_bytes - section->offset_bytes < bytes)
 		return NULL;
-	/* The page that the section begins on may also hold other sections. */
-	uint64_t before = section->offset_bytes % MW_STATE_PAGE_BYTES;
+	/* The page that the section begins on may also hold other sections. It is one of this
+	 * machine's, whichever machine wrote the file. */
+	uint64_t before = section->offset_bytes % (uint64_t)sysconf(_SC_PAGESIZE);
 	char *map = mmap(NULL, before + bytes, protection, MAP_SHARED, fd,
 			 (off_t)(section->offset_bytes - before));
 	return map == MAP_FAILED ? NULL : map + before;
 }
 
 static void unmap_section(const void *section, size_t bytes) {
-	uintptr_t before = (uintptr_t)section % MW_STATE_PAGE_BYTES;
+	uintptr_t before = (uintptr_t)section % (uintptr_t)sysconf(_SC_PAGESIZE);
 	if (section)
 		munmap((void *)((uintptr_t)section - before), before + bytes);
 }

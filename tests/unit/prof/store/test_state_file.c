@@ -41,6 +41,22 @@ static const char *mapped_state(void) {
 	return found;
 }
 
+/* Whatever pages the kernel has that maps the file. */
+static void sections_can_be_mapped_alone(void) {
+	start(1, 0, false);
+	const mw_state_header_t *header = mw_store_header();
+	unsigned growing = 0;
+	for (int i = 0; i < MW_SECTION_COUNT; i++) {
+		const mw_state_section_t *section = &header->sections[i];
+		if (section->offset_bytes < MW_STATE_FIRSTS_BYTES)
+			continue;
+		CHECK_EQ(section->offset_bytes % 65536, 0);
+		growing++;
+	}
+	CHECK(growing > 8);
+	CHECK_EQ(header->file_bytes % 65536, 0);
+}
+
 static void permissions_are_closed(void) {
 	umask(0);
 	start(1, 0, false);
@@ -464,6 +480,7 @@ static void a_read_only_file_system(void) {
 }
 
 int main(void) {
+	RUN_IN_CHILD(sections_can_be_mapped_alone);
 	RUN_IN_CHILD(permissions_are_closed);
 	RUN_IN_CHILD(an_open_directory_is_passed_over);
 	RUN_IN_CHILD(a_symlink_is_passed_over);

@@ -6,7 +6,6 @@
 
 #include "model/memory.h"
 
-#define KERNEL_PAGE_BYTES 4096u
 #define SPARSE_DIVISOR 4u
 /* Sizes are at most 64 KiB, in units of 16 bytes. */
 #define SIZES_MAX (MW_STATE_SLICE_BYTES / MW_STATE_BLOCK_UNIT_BYTES + 1)
@@ -32,11 +31,11 @@ static void add_slice(mw_heap_map_t *map, mw_map_size_t *by_units, const mw_stat
 		return;
 	map->kind_bytes[slice->kind] += MW_STATE_SLICE_BYTES;
 	if (slice->kind == MW_SLICE_LARGE)
-		map->large_bytes += (uint64_t)slice->touched_blocks * KERNEL_PAGE_BYTES;
+		map->large_bytes += (uint64_t)slice->touched_blocks * MW_STATE_PAGE_BYTES;
 	if (slice->kind != MW_SLICE_SMALL || slice->block_units >= SIZES_MAX)
 		return;
 	mw_map_size_t *size = &by_units[slice->block_units];
-	uint64_t used = mw_slice_used_bytes(slice), holes = slice->hole_pages * KERNEL_PAGE_BYTES;
+	uint64_t used = mw_slice_used_bytes(slice), holes = slice->hole_pages * MW_STATE_PAGE_BYTES;
 	size->block_bytes = block_bytes(slice);
 	size->pages++;
 	size->sparse_pages += used < MW_STATE_SLICE_BYTES / SPARSE_DIVISOR;

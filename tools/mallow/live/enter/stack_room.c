@@ -7,14 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "model/memory.h"
 #include "state/tool_entry.h"
 
 /* The kernel leaves so much between a stack that grows and the mapping below
  * (stack_guard_gap=256). */
-#define GROWTH_GAP_BYTES (UINT64_C(1) << 20)
-#define PAGE_BYTES UINT64_C(4096)
+#define PAGE_BYTES ((uint64_t)sysconf(_SC_PAGESIZE))
+#define GROWTH_GAP_BYTES (256 * PAGE_BYTES)
 
 uint64_t mw_sleeper_stack_pointer(int pid, int thread) {
 	char path[96];

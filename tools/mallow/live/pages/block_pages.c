@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PAGE_BYTES 4096u
+#define PAGE_BYTES ((uint64_t)sysconf(_SC_PAGESIZE))
 /* Entries that are read at once; they cover 2 MiB of address space. */
 #define BATCH 512u
 /* 64 GiB of blocks: some tenths of a second. */

@@ -7,12 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "live/process/maps.h"
 #include "model/memory.h"
 #include "state/stats.h"
 
-#define PAGE_BYTES 4096u
+#define PAGE_BYTES ((uint64_t)sysconf(_SC_PAGESIZE))
 
 typedef struct stack {
 	mw_thread_stack_t out;

@@ -17,7 +17,7 @@
 #include "model/memory.h"
 #include "state/stats.h"
 
-#define PAGE_BYTES 4096u
+#define PAGE_BYTES ((uint64_t)sysconf(_SC_PAGESIZE))
 /* Entries of pagemap that are read at once; they cover 2 MiB of address space. */
 #define PAGEMAP_BATCH 512
 /* Bytes of page metadata at the start of each chunk of 4 MiB: two kernel pages. */
