@@ -28,6 +28,9 @@ MW_RESIDENT size_t mw_os_page_bytes(void) {
 	size_t bytes = atomic_load_explicit(&known, memory_order_relaxed);
 	if (MW_LIKELY(bytes != 0))
 		return bytes;
+	/* A library that replaces getauxval(3) may allocate there. What is rounded to the largest
+	 * pages is right for all. */
+	atomic_store_explicit(&known, MW_OS_PAGE_MAX_BYTES, memory_order_relaxed);
 	bytes = mw_os_raw_page_bytes();
 	if (bytes < MW_OS_PAGE_BYTES)
 		bytes = MW_OS_PAGE_BYTES;
