@@ -40,6 +40,7 @@ static void look(overview_t *overview) {
 		overview->chunk_bytes > live_bytes ? overview->chunk_bytes - live_bytes : 0;
 }
 
+#ifdef M_MXFAST
 struct mallinfo2 mallinfo2(void) {
 	overview_t overview;
 	look(&overview);
@@ -67,6 +68,7 @@ struct mallinfo mallinfo(void) {
 		.keepcost = (int)wide.keepcost,
 	};
 }
+#endif
 
 static const struct {
 	const char *name, *help;
@@ -147,6 +149,7 @@ int malloc_info(int options, FILE *file) {
 	return 0;
 }
 
+#ifdef M_MXFAST
 static void set_trim_threshold(int value) {
 	if (value < 0) { /* never */
 		mw_chunk_set_decay(MW_DECAY_NEVER_NS, false);
@@ -170,3 +173,4 @@ int mallopt(int parameter, int value) {
 		return 1;
 	}
 }
+#endif

@@ -34,10 +34,12 @@ MW_EXPORT void *valloc(size_t bytes);
 MW_EXPORT void *pvalloc(size_t bytes);
 MW_EXPORT size_t malloc_usable_size(void *block);
 MW_EXPORT int malloc_trim(size_t pad_bytes);
-MW_EXPORT struct mallinfo2 mallinfo2(void);
-MW_EXPORT struct mallinfo mallinfo(void);
 MW_EXPORT void malloc_stats(void);
 MW_EXPORT int malloc_info(int options, FILE *file);
+#ifdef M_MXFAST /* not with musl, whose programs have no types and parameters for these */
+MW_EXPORT struct mallinfo2 mallinfo2(void);
+MW_EXPORT struct mallinfo mallinfo(void);
 MW_EXPORT int mallopt(int parameter, int value);
+#endif
 
 #endif

@@ -18,7 +18,7 @@ cmake/[a-z0-9_-]+\.(cmake|ld|[a-z.]+\.in)
 contrib/([a-z0-9_/-]+\.(sh|py|md)|README\.md)
 # The library and the command.
 include/([a-z0-9_]+/)?[a-z0-9_-]+\.h
-src/([a-z0-9_]+/)*([a-z0-9_]+\.(c|h|def|map)|CMakeLists\.txt|README\.md)
+src/([a-z0-9_]+/)*([a-z0-9_]+\.(c|h|def|map)|([a-z]+_)?exports\.txt|CMakeLists\.txt|README\.md)
 compat/([a-z0-9_]+/)*([a-z0-9_]+\.(c|h|def)|([a-z]+_)?exports\.txt|CMakeLists\.txt|README\.md)
 compat/[a-z]+/include/([a-z]+/)?[a-z0-9_-]+\.h
 compat/[a-z]+/install/[A-Za-z0-9_.-]+\.in

@@ -85,7 +85,7 @@ static void step(unsigned char **blocks, size_t *bytes, unsigned *seed) {
 
 static void start_timer(void) {
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1};
-	event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+	event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
 	MUST(timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
 	arm();
 }

@@ -9,6 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifndef __GLIBC__ /* what musl's headers lack, and libmallow has */
+void *pvalloc(size_t bytes);
+int malloc_trim(size_t pad_bytes);
+#endif
+#ifndef sigev_notify_thread_id /* glibc has no name for it */
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
 #define MUST(condition)                                                                            \
 	do {                                                                                       \
 		if (!(condition)) {                                                                \

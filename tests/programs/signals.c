@@ -49,7 +49,7 @@ static void handle(int signal_number, void (*handler)(int)) {
 /* A prime number of nanoseconds: no step with anything else. */
 static void start_thread_timer(timer_t *timer) {
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1};
-	event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+	event.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
 	struct itimerspec every = {{0, 200003}, {0, 200003}};
 	MUST(timer_create(CLOCK_MONOTONIC, &event, timer) == 0);
 	MUST(timer_settime(*timer, 0, &every, NULL) == 0);

@@ -95,6 +95,8 @@ MW_EXPORT void *valloc(size_t bytes) {
 	return mw_gpd_allocate(CALL("valloc", MW_GPD_MALLOC), bytes, PAGE_BYTES, false);
 }
 
+void *pvalloc(size_t bytes); /* not in musl's header */
+
 MW_EXPORT void *pvalloc(size_t bytes) {
 	size_t pages = bytes / PAGE_BYTES + (bytes % PAGE_BYTES != 0);
 	if (pages > SIZE_MAX / PAGE_BYTES) {

@@ -12,6 +12,8 @@
 #include "compat/gperftools/gperftools.h"
 #include "compat/gperftools/profile/heap_profiler.h"
 
+int malloc_trim(size_t pad_bytes); /* not in musl's header */
+
 /* tcmalloc's standard values. */
 static struct {
 	_Atomic size_t max_cache_bytes, min_cache_bytes;

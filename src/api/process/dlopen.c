@@ -11,6 +11,10 @@
 #include "base/compiler.h"
 #include "os/platform/loaded_symbol.h"
 
+#ifndef RTLD_DEEPBIND /* musl searches in no other order */
+#define RTLD_DEEPBIND 0
+#endif
+
 typedef void *dlopen_t(const char *file, int mode);
 
 static _Atomic(dlopen_t *) next_dlopen;

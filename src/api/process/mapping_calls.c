@@ -84,11 +84,6 @@ static void *make_mmap(const mw_mapping_call_t *call) {
 			 call->flags, call->file, call->offset);
 }
 
-static void *make_mmap64(const mw_mapping_call_t *call) {
-	return next_mmap(MW_NEXT_MMAP64, unconst(call->address), call->length, call->protection,
-			 call->flags, call->file, call->offset);
-}
-
 MW_ALWAYS_INLINE void *map(mw_next_call_t which, void *(*make)(const mw_mapping_call_t *),
 			   void *start, size_t bytes, int protection, int flags, int file,
 			   off_t offset) {
@@ -108,11 +103,19 @@ MW_EXPORT void *mmap(void *start, size_t bytes, int protection, int flags, int f
 	return map(MW_NEXT_MMAP, make_mmap, start, bytes, protection, flags, file, offset);
 }
 
+#ifndef mmap64 /* with musl another name for mmap */
 _Static_assert(sizeof(off_t) == sizeof(off64_t), "mmap64 takes what mmap takes");
+
+static void *make_mmap64(const mw_mapping_call_t *call) {
+	return next_mmap(MW_NEXT_MMAP64, unconst(call->address), call->length, call->protection,
+			 call->flags, call->file, call->offset);
+}
+
 MW_EXPORT void *mmap64(void *start, size_t bytes, int protection, int flags, int file,
 		       off64_t offset) {
 	return map(MW_NEXT_MMAP64, make_mmap64, start, bytes, protection, flags, file, offset);
 }
+#endif
 
 static void *make_munmap(const mw_mapping_call_t *call) {
 	return as_pointer(next_munmap(unconst(call->address), call->length));

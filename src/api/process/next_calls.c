@@ -15,7 +15,11 @@ static const char names[][sizeof "__register_atfork"] = {
 	[MW_NEXT_FORK] = "fork",
 	[MW_NEXT_DAEMON] = "daemon",
 	[MW_NEXT_FORKPTY] = "forkpty",
+#ifdef __GLIBC__
 	[MW_NEXT_REGISTER_ATFORK] = "__register_atfork",
+#else
+	[MW_NEXT_REGISTER_ATFORK] = "pthread_atfork",
+#endif
 	[MW_NEXT_PRCTL] = "prctl",
 	[MW_NEXT_MMAP] = "mmap",
 	[MW_NEXT_MMAP64] = "mmap64",

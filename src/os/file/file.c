@@ -5,7 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h> /* RENAME_NOREPLACE */
+#include <linux/fs.h> /* RENAME_NOREPLACE */
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>

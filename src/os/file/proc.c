@@ -269,7 +269,7 @@ void mw_os_set_thread_name(const char *name) {
 	errno = saved_errno;
 }
 
-static uint64_t limit_of(__rlimit_resource_t resource) {
+static uint64_t limit_of(int resource) {
 	struct rlimit limit;
 	if (mw_os_is_confined() || mw_system_call(SYS_prlimit64, 0, resource, NULL, &limit) != 0 ||
 	    limit.rlim_cur == RLIM_INFINITY)

@@ -38,21 +38,24 @@ enum {
 static inline bool mw_call_is_repeatable(uint64_t number) {
 	static const uint16_t numbers[] = {
 #ifdef SYS_epoll_wait /* older calls, which newer processors do not have */
-		SYS_epoll_wait,      SYS_pause,         SYS_poll,
+		SYS_epoll_wait,      SYS_pause,          SYS_poll,
 		SYS_select,
 #endif
-		SYS_epoll_pwait,     SYS_epoll_pwait2,  SYS_semop,
-		SYS_semtimedop,      SYS_msgrcv,        SYS_msgsnd,
-		SYS_rt_sigtimedwait, SYS_rt_sigsuspend, SYS_io_getevents,
-		SYS_io_pgetevents,   SYS_read,          SYS_readv,
-		SYS_recvfrom,        SYS_recvmsg,       SYS_recvmmsg,
-		SYS_write,           SYS_writev,        SYS_sendto,
-		SYS_sendmsg,         SYS_sendmmsg,      SYS_accept,
-		SYS_accept4,         SYS_connect,       SYS_ppoll,
-		SYS_pselect6,        SYS_nanosleep,     SYS_clock_nanosleep,
-		SYS_futex,           SYS_futex_waitv,   SYS_io_uring_enter,
-		SYS_mq_timedreceive, SYS_mq_timedsend,  SYS_wait4,
-		SYS_waitid,          SYS_flock,         SYS_fcntl,
+#ifdef SYS_futex_waitv /* Linux 5.16; not in older headers */
+		SYS_futex_waitv,
+#endif
+		SYS_epoll_pwait,     SYS_epoll_pwait2,   SYS_semop,
+		SYS_semtimedop,      SYS_msgrcv,         SYS_msgsnd,
+		SYS_rt_sigtimedwait, SYS_rt_sigsuspend,  SYS_io_getevents,
+		SYS_io_pgetevents,   SYS_read,           SYS_readv,
+		SYS_recvfrom,        SYS_recvmsg,        SYS_recvmmsg,
+		SYS_write,           SYS_writev,         SYS_sendto,
+		SYS_sendmsg,         SYS_sendmmsg,       SYS_accept,
+		SYS_accept4,         SYS_connect,        SYS_ppoll,
+		SYS_pselect6,        SYS_nanosleep,      SYS_clock_nanosleep,
+		SYS_futex,           SYS_io_uring_enter, SYS_mq_timedreceive,
+		SYS_mq_timedsend,    SYS_wait4,          SYS_waitid,
+		SYS_flock,           SYS_fcntl,
 	};
 	for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		if (numbers[i] == number)

@@ -11,6 +11,16 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
+#ifndef DLFO_EH_SEGMENT_TYPE /* libc's headers have no _dl_find_object(): what it fills in */
+struct dl_find_object {
+	unsigned long long dlfo_flags;
+	void *dlfo_map_start, *dlfo_map_end;
+	struct link_map *dlfo_link_map;
+	void *dlfo_eh_frame;
+};
+int _dl_find_object(void *address, struct dl_find_object *object);
+#endif
+
 /* glibc has _dl_find_object since 2.35; the others were in libpthread and libdl before 2.34. */
 #define MW_LIBC_CALL_LIST(CALL)                                                                    \
 	CALL(_dl_find_object)                                                                      \

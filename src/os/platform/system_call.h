@@ -14,6 +14,10 @@
 
 #include "base/compiler.h"
 
+#ifndef SYS_futex_waitv /* Linux 5.16; musl before 1.2.4 has no name for it */
+#define SYS_futex_waitv 449
+#endif
+
 /* Returns what the kernel returned: at an error its number, negated.  Uses no thread-local data, so
  * a thread that has none of its own may call it. */
 #if defined(__x86_64__)

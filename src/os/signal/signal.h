@@ -24,8 +24,13 @@ struct sigaction;
 /* sigaction(2), for this folder and os/process, in signal handlers and with malloc's locks held.
  * The name is libc's other one for the function: a library that replaces `sigaction`, and allocates
  * in it, would call malloc again. */
+#ifdef __GLIBC__
+#define MW_OS_ACTION_NAME "__sigaction"
+#else /* musl has one name for it */
+#define MW_OS_ACTION_NAME "sigaction"
+#endif
 int mw_os_action(int signal_number, const struct sigaction *action,
-		 struct sigaction *before) __asm__("__sigaction");
+		 struct sigaction *before) __asm__(MW_OS_ACTION_NAME);
 
 /* `from_outside`: another process or thread sent the signal; false: the thread's own instruction
  * raised it. */

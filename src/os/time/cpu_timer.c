@@ -12,6 +12,10 @@
 #include "base/error.h"
 #include "os/platform/system_call.h"
 
+#ifndef sigev_notify_thread_id /* glibc has no name for it */
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
 /* Clock of a thread's CPU time: the complement of its id, shifted, with these bits
  * (CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED of the kernel). */
 #define THREAD_CLOCK_BITS 6
@@ -43,7 +47,7 @@ int mw_os_thread_timer_start(uint32_t thread_id, int signal_number, mw_os_thread
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID,
 				 .sigev_signo = signal_number,
 				 .sigev_value.sival_int = (int)thread_id};
-	event._sigev_un._tid = (int)thread_id;
+	event.sigev_notify_thread_id = (int)thread_id;
 	if (clock == MW_OS_CLOCK_WALL)
 		return start(CLOCK_MONOTONIC, &event, 0, first_ns, period_ns);
 	clockid_t cpu_clock = (clockid_t)(~thread_id << 3 | THREAD_CLOCK_BITS);

@@ -38,7 +38,6 @@ const char *mw_os_object_build_id(const char *notes, uint64_t bytes, uint32_t *i
 	return NULL;
 }
 
-#ifdef DLFO_EH_SEGMENT_TYPE
 /* Bytes of the build-id that enter the stamp. Linkers write 20 bytes (SHA-1); of more the first
  * ones count. */
 #define STAMPED_BYTES 16u
@@ -120,20 +119,3 @@ bool mw_os_object_find_loaded(uintptr_t address, mw_os_object_t *object) {
 	stamp(&found, headers, elf.e_phnum, object);
 	return true;
 }
-#else
-bool mw_os_object_is_there(const mw_os_object_t *object, uintptr_t address) {
-	(void)object;
-	(void)address;
-	return false;
-}
-
-bool mw_os_object_has_loader(void) {
-	return false;
-}
-
-bool mw_os_object_find_loaded(uintptr_t address, mw_os_object_t *object) {
-	(void)address;
-	(void)object;
-	return false;
-}
-#endif

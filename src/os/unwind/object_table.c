@@ -57,6 +57,7 @@ _Atomic uint32_t mw_os_object_table_number;
 
 static struct {
 	bool is_frozen;            /* a child that must not wait for the list's lock */
+	bool is_copied;            /* the list as it was with `adds` and `subs` */
 	bool is_full;              /* there are objects that have no entry */
 	uint32_t links_used;       /* links behind these were never taken */
 	_Atomic(copy_t *) current; /* NULL: none yet */
@@ -205,6 +206,9 @@ static uint32_t link_of(const struct dl_phdr_info *info, const entry_t *entry, u
 	/* A name that does not fit: whoever needs it looks for the path in the mappings. */
 	if (mw_fmt(name, NAME_BYTES, "%s", info->dlpi_name ? info->dlpi_name : "") >= NAME_BYTES)
 		mw_fmt(name, NAME_BYTES, "?");
+	/* As the linker's list names the program; musl, where there is no linker, names it so. */
+	if (mw_strcmp(name, "/proc/self/exe") == 0)
+		name[0] = '\0';
 	if (known && known->start == entry->start && known->identity == entry->identity &&
 	    mw_strcmp(table.links[known->link].name, name) == 0)
 		return known->link;
@@ -335,8 +339,9 @@ static int follow_list(struct dl_phdr_info *info, size_t info_bytes, void *argum
 	 * wrote. */
 	if (atomic_exchange_explicit(&table.is_busy, true, memory_order_acquire))
 		return 1;
-	if (info->dlpi_adds != table.adds || info->dlpi_subs != table.subs) {
+	if (!table.is_copied || info->dlpi_adds != table.adds || info->dlpi_subs != table.subs) {
 		copy_list();
+		table.is_copied = true;
 		table.adds = info->dlpi_adds;
 		table.subs = info->dlpi_subs;
 	}
@@ -364,7 +369,7 @@ MW_COLD void mw_os_object_table_forked(bool had_threads) {
 		if (table.copies[i].sequence & 1)
 			atomic_fetch_add(&table.copies[i].sequence, 1);
 	if (table.is_busy)
-		table.adds = table.subs = 0; /* the copy in the making is lost */
+		table.is_copied = false; /* the copy in the making is lost */
 	atomic_store(&table.is_busy, false);
 	table.is_frozen |= had_threads;
 }

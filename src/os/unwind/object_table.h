@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * object_table.h -- the loaded objects in a table of the library, where libc has no
- * _dl_find_object: glibc before 2.35. Why: doc/adr/0046-table-of-objects.md.
+ * _dl_find_object: glibc before 2.35, musl. Why: doc/adr/0046-table-of-objects.md.
  * Layer: os/unwind. The table is a copy of the dynamic linker's list. A look-up takes no lock and
  * is async-signal-safe. Before it returns an object, it compares the object's first page with what
  * the table knows, so an object that was unloaded is not found, and neither is another one in its
@@ -10,10 +10,11 @@
 #ifndef MW_OS_OBJECT_TABLE_H
 #define MW_OS_OBJECT_TABLE_H
 
-#include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+struct dl_find_object; /* os/platform/libc_calls.h has it where libc does not */
 
 /* Objects beyond this number are not found. */
 #define MW_OS_OBJECTS_MAX 1024u

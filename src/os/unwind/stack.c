@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,7 +18,7 @@
 
 /* Stack pointer at the program's entry; the kernel's argument block lies above it. The dynamic
  * loader or the static start-up code sets it. Weak, so that the library does not depend on the
- * loader by name. */
+ * loader by name; musl has none. */
 extern void *__libc_stack_end __attribute__((weak));
 
 /* Most pages that one call probes to extend the cached range: 25 microseconds at 0.1 each. A deeper
@@ -93,7 +94,8 @@ static uintptr_t find_top(void) {
 	 * foreign stack. */
 	if (mw_os_is_confined() || mw_system_call(SYS_gettid) != mw_system_call(SYS_getpid))
 		return mw_os_thread_pointer();
-	return &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
+	/* The program's file name is the end of the argument block. */
+	return &__libc_stack_end ? (uintptr_t)__libc_stack_end : getauxval(AT_EXECFN);
 }
 
 static void remember_top(struct own_stack *own) {

@@ -178,7 +178,8 @@ uint64_t mw_module_stamp(uintptr_t map_start, uintptr_t map_limit,
 	uint64_t hash = mix_functions(2, &object);
 	if (link_map) {
 		hash = mix_bytes(hash, link_map->l_name, mw_strlen(link_map->l_name));
-		hash = mix_symbols(hash, &object, link_map->l_ld);
+		if (link_map->l_ld) /* a static program has no dynamic section */
+			hash = mix_symbols(hash, &object, link_map->l_ld);
 	}
 	return hash;
 }

@@ -128,7 +128,7 @@ static void test_failing_kernel(void) {
 /* A thread's own stack is found from its top, however it was made and wherever sp is in it. */
 static void *look_from_thread(void *argument) {
 	mw_stack_window_t window;
-	char room[200000];
+	char room[100000];
 	__asm__ volatile("" ::"r"(room) : "memory");
 	uintptr_t sp = (uintptr_t)room & ~(uintptr_t)7, value;
 	CHECK(mw_os_stack_open(&window, sp));
@@ -182,7 +182,11 @@ static void *look_from_depth(void *argument) {
 }
 
 static void test_depth(void) {
-	run_thread(NULL, look_from_depth);
+	pthread_attr_t attributes;
+	CHECK(pthread_attr_init(&attributes) == 0);
+	CHECK(pthread_attr_setstacksize(&attributes, (size_t)8 << 20) == 0);
+	run_thread(&attributes, look_from_depth);
+	CHECK(pthread_attr_destroy(&attributes) == 0);
 }
 
 int main(void) {

@@ -258,6 +258,10 @@ static void no_descriptors_left(void) {
 	CHECK(!mw_published_exists());
 }
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
 /* Does the kernel, or what stands for it, look at pages that are to be there?  Of one without any
  * permission it refuses that. */
 static bool reserves_pages(void) {
