@@ -28,8 +28,8 @@ static struct {
 	_Atomic uint64_t user;
 	_Atomic uint32_t uses;
 	_Atomic uint32_t since_seconds; /* CLOCK_MONOTONIC_COARSE of the last use */
-	uint32_t renewals;              /* belongs to the user, like what follows */
-	char *renewed;                  /* NULL: the first one is in use */
+	uint32_t renewals;              /* belongs to the user */
+	_Atomic(char *) renewed;        /* written by the user; NULL: the first one is in use */
 	_Alignas(16) char stack[MW_OS_ROOMY_STACK_BYTES];
 } roomy MW_SPARSE;
 
@@ -105,7 +105,9 @@ static uint32_t now_seconds(void) {
 }
 
 static char *current_stack(void) {
-	return roomy.renewed ? roomy.renewed : roomy.stack;
+	/* Pairs with the release in renew(): who sees another user's stack sees that user. */
+	char *renewed = atomic_load_explicit(&roomy.renewed, memory_order_acquire);
+	return renewed ? renewed : roomy.stack;
 }
 
 /* Returns whether a use has ended without a word: the thread is elsewhere now, or has had time. */
@@ -122,8 +124,8 @@ static MW_COLD bool renew(void) {
 	char *stack = roomy.renewals < RENEWALS_MAX ? mw_os_map(MW_OS_ROOMY_STACK_BYTES) : NULL;
 	if (!stack)
 		return false;
-	roomy.renewed = stack;
 	roomy.renewals++;
+	atomic_store_explicit(&roomy.renewed, stack, memory_order_release);
 	return true;
 }
 
@@ -133,25 +135,30 @@ static void give_back(uint64_t own, uint64_t to) {
 						memory_order_relaxed);
 }
 
-/* Returns a number for give_back(): the library's stack belongs to the calling thread now. 0: it
+/* Returns a number for give_back(): the stack in *stack belongs to the calling thread now. 0: it
  * does not. */
-static uint64_t take(void) {
+static uint64_t take(char **stack) {
 	uint64_t ids = own_ids();
-	uint64_t user = atomic_load_explicit(&roomy.user, memory_order_relaxed);
+	/* Acquire: the time that is_left() reads is not older than the use. */
+	uint64_t user = atomic_load_explicit(&roomy.user, memory_order_acquire);
 	bool is_free = user >> (ID_BITS + USE_BITS) != ids >> ID_BITS || user == 0;
 	if (!is_free && !is_left(ids, user))
 		return 0;
 	uint32_t use = atomic_fetch_add_explicit(&roomy.uses, 1, memory_order_relaxed);
 	uint64_t own = ids << USE_BITS | (use & (((uint32_t)1 << USE_BITS) - 1));
-	if (!atomic_compare_exchange_strong_explicit(&roomy.user, &user, own, memory_order_acquire,
+	/* Before the use is seen: with the time of the one before, another thread would take the
+	 * stack over at once. */
+	atomic_store_explicit(&roomy.since_seconds, now_seconds(), memory_order_relaxed);
+	if (!atomic_compare_exchange_strong_explicit(&roomy.user, &user, own, memory_order_acq_rel,
 						     memory_order_relaxed))
 		return 0;
 	if (!is_free && !renew()) {
 		give_back(own, user);
 		return 0;
 	}
-	atomic_store_explicit(&roomy.since_seconds, now_seconds(), memory_order_relaxed);
-	return own;
+	*stack = current_stack();
+	/* A thread that was stopped here may have been taken over, and the stack is another's. */
+	return atomic_load_explicit(&roomy.user, memory_order_relaxed) == own ? own : 0;
 }
 
 /* Returns whether the calling thread runs on the stack of the first thread, which the kernel makes
@@ -164,10 +171,11 @@ static bool is_on_first_stack(void) {
 }
 
 static MW_COLD bool call_on_own(void (*function)(void *), void *argument) {
-	uint64_t own = take();
+	char *stack;
+	uint64_t own = take(&stack);
 	if (own == 0)
 		return false;
-	mw_os_call_on(current_stack() + MW_OS_ROOMY_STACK_BYTES, function, argument);
+	mw_os_call_on(stack + MW_OS_ROOMY_STACK_BYTES, function, argument);
 	give_back(own, 0);
 	return true;
 }
