@@ -13,7 +13,8 @@
 #include "os/platform/system_call.h"
 
 #ifdef MW_TESTING
-/* As the kernel, or with the pages that a test forces (os/memory/map.h). */
+/* These functions call the kernel, or behave as one with the pages that a test forces
+ * (os/memory/map.h). */
 size_t mw_os_raw_page_bytes(void);
 void *mw_os_raw_mmap(void *start, size_t bytes, int protection, int flags, int file, off_t offset);
 int mw_os_raw_munmap(void *start, size_t bytes);

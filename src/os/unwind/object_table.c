@@ -29,8 +29,8 @@
 #define REGIONS_MAX 512u
 #define REGION_BYTES_LOG2 16u
 
-/* What callers get as the loader's entry. A link keeps its object as long as that is listed: a
- * caller that has the object on its stack may read the link at any time. */
+/* The table gives callers such an entry in place of the loader's. A link keeps its object as long
+ * as that is listed: a caller that has the object on its stack may read the link at any time. */
 typedef struct link_entry {
 	struct link_map map;
 	bool is_taken;
@@ -172,7 +172,7 @@ int mw_os_object_table_listed(uintptr_t address, struct dl_find_object *result) 
 	return 0;
 }
 
-/* As _dl_find_object(3). */
+/* Finds the object of an address, as _dl_find_object(3) does. */
 static int find_listed(void *address, struct dl_find_object *result) {
 	entry_t entry;
 	uintptr_t pc = (uintptr_t)address;
@@ -206,7 +206,8 @@ static uint32_t link_of(const struct dl_phdr_info *info, const entry_t *entry, u
 	/* A name that does not fit: whoever needs it looks for the path in the mappings. */
 	if (mw_fmt(name, NAME_BYTES, "%s", info->dlpi_name ? info->dlpi_name : "") >= NAME_BYTES)
 		mw_fmt(name, NAME_BYTES, "?");
-	/* As the linker's list names the program; musl, where there is no linker, names it so. */
+	/* musl gives a static program this name; the linker's list has an empty one for every
+	 * program. */
 	if (mw_strcmp(name, "/proc/self/exe") == 0)
 		name[0] = '\0';
 	if (known && known->start == entry->start && known->identity == entry->identity &&

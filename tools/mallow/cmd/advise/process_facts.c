@@ -262,8 +262,8 @@ static void add_stacks(mw_facts_t *facts, mw_profile_t *p, const mw_process_t *p
 			"no thread waits in the kernel, or this user may not trace the process";
 }
 
-/* Of a process that has ended, or whose mappings cannot be read, the counts at its peak are known.
- */
+/* Takes the counts at the peak where a process has ended or its mappings cannot be read: no others
+ * are known then. */
 static void add_mapped(mw_facts_t *facts, const mw_profile_t *p, const mw_memory_t *memory,
 		       const mw_snapshot_t *snapshot) {
 	mw_resident_t resident =

@@ -19,7 +19,7 @@ typedef struct mw_lock_thread {
 	int thread;       /* 0: not known */
 	uint64_t looks;   /* that saw somebody wait because of it */
 	const char *name; /* NULL: not known; belongs to the profile */
-	/* Of the program's functions the one in which the thread was most; "": not known. */
+	/* The function of the program in which the thread was most often; "": not known. */
 	char function[MW_LOCK_NAME_BYTES];
 } mw_lock_thread_t;
 
