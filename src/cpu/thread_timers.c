@@ -272,20 +272,28 @@ void mw_thread_timers_scan(void) {
 	mw_lock_let_go(&timers.lock);
 }
 
-void mw_thread_timers_put_off(void) {
+static void put_off(const slot_t *slot) {
+	if (slot->thread_id != 0)
+		mw_os_timer_put_off(slot->timer, MW_TIMERS_PUT_OFF_NS, timers.config.period_ns);
+}
+
+void mw_thread_timers_put_off(bool all_threads) {
 	if (!enter(MW_CPU_IN_HANDLER))
 		return;
-	uint32_t count = 0;
 	bool is_cpu_time =
 		is_on() && !timers.config.event && timers.config.clock == MW_OS_CLOCK_CPU;
-	for (uint32_t i = 0; is_cpu_time && count < timers.count; i++)
-		if (timers.slots[i].thread_id != 0) {
-			count++;
-			mw_os_timer_put_off(timers.slots[i].timer, MW_TIMERS_PUT_OFF_NS,
-					    timers.config.period_ns);
+	if (is_cpu_time && all_threads) {
+		uint32_t count = 0;
+		for (uint32_t i = 0; count < timers.count; i++) {
+			count += timers.slots[i].thread_id != 0;
+			put_off(&timers.slots[i]);
 		}
+	} else if (is_cpu_time) {
+		put_off(find(mw_os_thread_id()));
+	}
 	if (is_on())
-		mw_os_timer_put_off(timers.process_timer, (timers.count + 1) * MW_TIMERS_PUT_OFF_NS,
+		mw_os_timer_put_off(timers.process_timer,
+				    (all_threads ? timers.count + 1 : 1) * MW_TIMERS_PUT_OFF_NS,
 				    MW_TIMERS_SCAN_NS);
 	leave(MW_CPU_IN_HANDLER);
 }

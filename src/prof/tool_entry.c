@@ -75,6 +75,13 @@ static MW_COLD void begin(mw_tool_entry_frame_t *frame, uint64_t *blocked) {
 		mw_os_note_answering(blocked);
 }
 
+/* Sees to it that no handler of a sample's signal runs before the thread is in its call again:
+ * drops those that came meanwhile, and lets none come of the CPU time that the rest takes. */
+static MW_COLD void drop_samples(uint64_t blocked) {
+	mw_control_cpu_put_off(false);
+	mw_os_tick_drop_pending(blocked);
+}
+
 /* An interrupted call returns EINTR where a handler of a signal runs that has come meanwhile. The
  * kernel sees to that itself for MW_RESTART_BLOCK: a handler that returns takes the rest of the
  * call from the thread. So signals of samples are dropped: their handler does not run. */
@@ -82,7 +89,7 @@ static MW_COLD void go_on(mw_tool_entry_frame_t *frame, const uint64_t *blocked,
 	(void)blocked;
 	if (frame->has_blocked) {
 		mw_os_note_answering(NULL);
-		mw_os_tick_drop_pending(frame->blocked_signals);
+		drop_samples(frame->blocked_signals);
 	}
 	bool is_ours = frame->restart == MW_RESTART || frame->restart == MW_RESTART_NO_HANDLER;
 	if (is_ours && frame->has_blocked &&
@@ -116,7 +123,7 @@ static MW_COLD void go_on(mw_tool_entry_frame_t *frame, const uint64_t *blocked,
 	mcontext_t *machine = &frame->context.uc_mcontext;
 	(void)past_ns;
 	mw_os_note_answering(NULL);
-	mw_os_tick_drop_pending(*blocked);
+	drop_samples(*blocked);
 	bool is_call = frame->restart == MW_RESTART || frame->restart == MW_RESTART_NO_HANDLER;
 	if (is_call && mw_os_signal_will_run(*blocked, frame->restart == MW_RESTART)) {
 		machine->pc += MW_SYSCALL_CODE_BYTES;

@@ -88,10 +88,10 @@ MW_COLD void mw_control_set_cpu(uint32_t hz);
 MW_HOOK MW_COLD void mw_control_cpu_follow(void);
 /* Sets the counts to zero. Called while the tables are quiesced. */
 MW_HOOK MW_COLD void mw_control_cpu_reset(void);
-/* Called before all threads are stopped: no tick comes of the CPU time that they take to stop and
- * to go on, which would interrupt a system call for good. Called without a lock, also in a handler,
- * which may have interrupted any code. */
-MW_HOOK MW_COLD void mw_control_cpu_put_off(void);
+/* Called before all threads, or only the calling one, go on with a system call that was stopped: no
+ * tick comes of the CPU time that they take for that, which would interrupt the call for good.
+ * Called without a lock, also in a handler, which may have interrupted any code. */
+MW_HOOK MW_COLD void mw_control_cpu_put_off(bool all_threads);
 /* Called in the child of a fork. */
 MW_HOOK MW_COLD void mw_control_cpu_forked(void);
 

@@ -130,9 +130,41 @@ static void events_have_a_harmless_signal(void) {
 	mw_cpu_start(0, MW_CPU_BY_TIMER);
 }
 
+static void none_comes_after_it_was_put_off(void) {
+	start(524288, 0, false);
+	mw_cpu_start(1000, MW_CPU_BY_TIMER);
+	await_samples();
+	uint32_t number = mw_store_live()->cpu_signal;
+	sigset_t all, before, pending;
+	sigfillset(&all);
+	CHECK_EQ(sigprocmask(SIG_SETMASK, &all, &before), 0);
+	unsigned tried = 0;
+	for (unsigned i = 0; i < 200; i++) {
+		uint64_t begin_ns = cpu_ns();
+		while (cpu_ns() < begin_ns + 5000 * i)
+			continue;
+		mw_control_cpu_put_off(false);
+		mw_os_tick_drop_pending(0);
+		begin_ns = cpu_ns();
+		while (cpu_ns() < begin_ns + 200000)
+			continue;
+		CHECK_EQ(sigpending(&pending), 0);
+		/* Else the machine kept the thread from looking. */
+		if (cpu_ns() < begin_ns + 400000) {
+			tried++;
+			CHECK(sigismember(&pending, (int)number) == 0);
+		}
+	}
+	CHECK(tried >= 100);
+	CHECK_EQ(sigprocmask(SIG_SETMASK, &before, NULL), 0);
+	await_samples();
+	mw_cpu_start(0, MW_CPU_BY_TIMER);
+}
+
 int main(void) {
 	RUN_IN_CHILD(samples_go_on_by_other_signals);
 	RUN_IN_CHILD(scans_go_on_by_another_signal);
 	RUN_IN_CHILD(events_have_a_harmless_signal);
+	RUN_IN_CHILD(none_comes_after_it_was_put_off);
 	return 0;
 }
