@@ -161,12 +161,19 @@ mw_result_t mw_os_file_info(int file, mw_os_file_info_t *info) {
 	return MW_OK;
 }
 
-uint64_t mw_os_file_system_bytes(int file) {
+mw_os_file_system_t mw_os_file_system(int file, const char *path) {
 	struct statfs system;
+	if (mw_os_is_confined())
+		return (mw_os_file_system_t){0};
 	int saved_errno = errno;
-	long status = mw_system_call(SYS_fstatfs, file, &system);
+	long status = path ? mw_system_call(SYS_statfs, path, &system)
+			   : mw_system_call(SYS_fstatfs, file, &system);
 	errno = saved_errno;
-	return status == 0 ? (uint64_t)system.f_blocks * (uint64_t)system.f_bsize : 0;
+	if (status != 0)
+		return (mw_os_file_system_t){0};
+	uint64_t block_bytes = (uint64_t)system.f_bsize;
+	return (mw_os_file_system_t){.bytes = (uint64_t)system.f_blocks * block_bytes,
+				     .free_bytes = (uint64_t)system.f_bavail * block_bytes};
 }
 
 mw_result_t mw_os_set_size(int file, uint64_t bytes) {

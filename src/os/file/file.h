@@ -52,8 +52,13 @@ typedef struct mw_os_file_info {
 } mw_os_file_info_t;
 
 mw_result_t mw_os_file_info(int file, mw_os_file_info_t *info);
-/* Returns the size of the file's file system in bytes; 0: it has no limit, or is not known. */
-uint64_t mw_os_file_system_bytes(int file);
+typedef struct mw_os_file_system {
+	uint64_t bytes; /* 0: the file system has no limit, or is not known */
+	uint64_t free_bytes;
+} mw_os_file_system_t;
+
+/* Returns the size of a file system: that of an open file, or of `path` where it is not NULL. */
+mw_os_file_system_t mw_os_file_system(int file, const char *path);
 /* Sets the file's size. A size beyond RLIMIT_FSIZE gives MW_ERR_NO_MEMORY, without SIGXFSZ. */
 mw_result_t mw_os_set_size(int file, uint64_t bytes);
 /* Reserves blocks for a part of the file. MW_ERR_NO_MEMORY: the file system is full. */

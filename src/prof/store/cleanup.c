@@ -160,7 +160,7 @@ MW_RESIDENT void mw_cleanup_configure(uint64_t age_seconds, unsigned files, uint
 }
 
 static uint64_t most_bytes(int directory) {
-	uint64_t share = mw_os_file_system_bytes(directory) / FILE_SYSTEM_SHARE;
+	uint64_t share = mw_os_file_system(directory, NULL).bytes / FILE_SYSTEM_SHARE;
 	return share > 0 && share < limits.keep_bytes ? share : limits.keep_bytes;
 }
 

@@ -18,6 +18,11 @@
  * because reserved blocks use memory. An idle process has about 50 KiB in tmpfs. */
 #define STEP_MAX ((uint64_t)1 << 20)
 
+/* So much of the file system is left to others, who need it more: a program that gets no shared
+ * memory fails. Of a large one at most this many bytes. */
+#define LEFT_SHARE 8u
+#define LEFT_MAX ((uint64_t)16 << 20)
+
 /* How often a thread waits for another that maps a segment, which takes microseconds. */
 #define SEED_LOOKS_MAX 100u
 
@@ -37,6 +42,19 @@ static struct {
 	uint64_t device, inode;
 	char path[256];
 } published;
+
+/* Returns whether the copy may take so many bytes of the file system. */
+static bool has_room(mw_os_file_system_t system, uint64_t bytes) {
+	uint64_t left = system.bytes / LEFT_SHARE;
+	left = left < LEFT_MAX ? left : LEFT_MAX;
+	return system.bytes == 0 || system.free_bytes >= left + bytes;
+}
+
+/* As has_room(); true where the file has no name, or another one lies there now. */
+static bool has_room_to_grow(uint64_t bytes) {
+	return !published.path[0] ||
+	       has_room(mw_os_file_system(MW_OS_NO_DIRECTORY, published.path), bytes);
+}
 
 static const mw_state_section_t *section_of(mw_state_section_id_t section) {
 	return &mw_store_header()->sections[section];
@@ -116,7 +134,7 @@ static bool grow_in_segment(mw_state_section_id_t section, uint64_t held, uint64
 	uint64_t start = mw_store_segment_start(segment);
 	uint64_t end = start + mw_store_segment_bytes(section, segment);
 	uint64_t target = target_bytes < end ? target_bytes : end;
-	if (target <= held || !map_segment(section, segment))
+	if (target <= held || !has_room_to_grow(target - held) || !map_segment(section, segment))
 		return false;
 	char *its_bytes = atomic_load_explicit(&mw_published_view.segments[section][segment],
 					       memory_order_relaxed);
@@ -392,6 +410,8 @@ mw_result_t mw_published_attach(const mw_published_file_t *target, void (*freeze
 				void (*thaw)(void)) {
 	mw_state_header_t *header = mw_store_header();
 	char *base = NULL;
+	if (!has_room(mw_os_file_system(target->file, NULL), MW_STATE_FIRSTS_BYTES))
+		return MW_ERR_NO_MEMORY;
 	if (mw_os_set_size(target->file, header->file_bytes) == MW_OK)
 		base = map_file(target->file);
 	if (!base)

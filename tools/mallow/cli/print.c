@@ -108,7 +108,7 @@ static const struct {
 	{MW_STATE_LIMITED, "limited", NULL},
 	{MW_STATE_FORGOT, "forgot", NULL},
 	{MW_STATE_FILE_FULL, "file_full",
-	 "the profile is truncated: the file system of the state file was full"},
+	 "the profile is truncated: the file system of the state file had no room"},
 	{MW_STATE_STACKS_FULL, "stacks_full",
 	 "too many different stacks: newer ones are counted as \"unknown\""},
 	{MW_STATE_FRAMES_FULL, "frames_full",

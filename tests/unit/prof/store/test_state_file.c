@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <time.h>
 
 #include "heap/layout/record.h"
@@ -389,6 +390,38 @@ static void a_moment_without_room_is_made_up_for(void) {
 	CHECK(umount2(root, MNT_DETACH) == 0);
 }
 
+static size_t free_bytes(void) {
+	struct statvfs system;
+	CHECK(statvfs(root, &system) == 0);
+	return system.f_bavail * system.f_bsize;
+}
+
+/* A program that gets no shared memory fails. */
+static void room_is_left_for_the_program(void) {
+	if (!mount_small("size=2m"))
+		return;
+	start(1, 0, false);
+	char *file = map_state_of(getpid());
+	mw_state_live_t *live = section_of(file, MW_SECTION_LIVE);
+	work(2000);
+	CHECK_EQ(live->flags, 0);
+	fill_up("/other", free_bytes() - (2u << 17) - 8192);
+	work(2000);
+	CHECK(live->flags & MW_STATE_FILE_FULL);
+	CHECK(free_bytes() >= 2u << 17);
+	CHECK(umount2(root, MNT_DETACH) == 0);
+}
+
+static void without_room_for_the_program_there_is_no_named_file(void) {
+	if (!mount_small("size=2m"))
+		return;
+	fill_up("/other", free_bytes() - (2u << 17) - MW_STATE_FIRSTS_BYTES + 4096);
+	start(1, 0, false);
+	CHECK(mw_published_base());
+	CHECK(rmdir(state_directory()) == 0);
+	CHECK(umount2(root, MNT_DETACH) == 0);
+}
+
 static void the_oldest_dead_make_room_for_a_new_file(void) {
 	if (!mount_small("size=4m"))
 		return;
@@ -498,6 +531,8 @@ int main(void) {
 	RUN_IN_CHILD(no_descriptors_left);
 	RUN_IN_CHILD(a_full_file_system_truncates_the_published_copy);
 	RUN_IN_CHILD(a_moment_without_room_is_made_up_for);
+	RUN_IN_CHILD(room_is_left_for_the_program);
+	RUN_IN_CHILD(without_room_for_the_program_there_is_no_named_file);
 	RUN_IN_CHILD(the_oldest_dead_make_room_for_a_new_file);
 	RUN_IN_CHILD(the_oldest_dead_make_room_for_growth);
 	RUN_IN_CHILD(dead_files_make_room_for_a_name);
