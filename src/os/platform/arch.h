@@ -110,6 +110,24 @@ static inline bool mw_os_is_signal_return(const uint32_t *code) {
 }
 enum { MW_OS_SIGNAL_FP = 0, MW_OS_SIGNAL_LR = 0, MW_OS_SIGNAL_SP = 0, MW_OS_SIGNAL_PC = 0 };
 
+/* Bytes of code that mw_os_frame_until_return() reads. */
+#define MW_OS_RETURN_CODE_BYTES 8u
+/* Returns how many bytes above the stack pointer the return address lies, if the code is
+ * `add $N,%rsp; ret`, or, where the instruction itself is about to be executed, `ret`. -1: the code
+ * is another. Python's trampolines for perf(1) have no unwind tables and keep no frame pointer, but
+ * end so directly behind their call. */
+static inline int64_t mw_os_frame_until_return(const uint8_t *code, bool is_exact) {
+	int32_t bytes;
+	if (is_exact && code[0] == 0xc3)
+		return 0;
+	if (code[0] != 0x48 || code[2] != 0xc4)
+		return -1;
+	if (code[1] == 0x83 && code[4] == 0xc3)
+		return (int8_t)code[3];
+	__builtin_memcpy(&bytes, code + 3, sizeof(bytes));
+	return code[1] == 0x81 && code[7] == 0xc3 ? bytes : -1;
+}
+
 /* Returns what the faulting access was: bit 1 of the page fault's error code is set for a write. */
 static inline mw_os_access_t mw_os_access_of(const void *context) {
 	const ucontext_t *fault = (const ucontext_t *)context;
@@ -206,6 +224,14 @@ enum {
 	MW_OS_SIGNAL_SP = MW_OS_SIGNAL_LR + 8,
 	MW_OS_SIGNAL_PC = MW_OS_SIGNAL_SP + 8,
 };
+
+#define MW_OS_RETURN_CODE_BYTES 8u
+/* Always -1: generated code keeps a frame record, Python's trampolines for perf(1) included. */
+static inline int64_t mw_os_frame_until_return(const uint8_t *code, bool is_exact) {
+	(void)code;
+	(void)is_exact;
+	return -1;
+}
 
 MW_ALWAYS_INLINE mw_os_regs_t mw_os_regs_here(void) {
 	mw_os_regs_t regs;

@@ -21,6 +21,7 @@ mw_unwind_result_t mw_unwind_capture_interrupted(const void *context, uint64_t *
 	}
 	mw_resolver_start(&walk.resolver);
 	walk.switches = 0;
+	walk.code_page = 0;
 	/* Without the walk cache: its frames are those of allocations, and the code that was
 	 * interrupted may be using it. */
 	mw_walk_outcome_t outcome =

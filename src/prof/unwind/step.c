@@ -67,12 +67,16 @@ static bool is_signal_return(const mw_walk_frame_t *frame) {
 	       mw_os_is_signal_return((const uint32_t *)pc);
 }
 
-/* Steps out of code without rules: assumes that the frame pointer leads to the caller's. */
+/* Steps out of code without rules: assumes that the frame pointer leads to the caller's, unless the
+ * code itself tells where its return address is. */
 static mw_walk_outcome_t step_by_frame_pointer(mw_walk_t *walk, mw_walk_frame_t *frame) {
+	mw_os_regs_t caller;
 	if (is_signal_return(frame))
 		return step_to_interrupted(walk, frame);
+	if (mw_walk_find_return(walk, frame, &caller))
+		return enter(frame, caller, false);
 	uintptr_t fp = frame->regs.fp;
-	mw_os_regs_t caller = {.sp = fp + 2 * sizeof(uintptr_t)};
+	caller.sp = fp + 2 * sizeof(uintptr_t);
 	/* The ABI marks the outermost frame by fp == 0. */
 	if (fp == 0)
 		return MW_WALK_END;

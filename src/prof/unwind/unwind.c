@@ -37,6 +37,7 @@ static MW_NOINLINE mw_unwind_result_t walk_from(mw_walk_t *walk, mw_walk_frame_t
 	mw_unwind_result_t result = {0};
 	mw_resolver_start(&walk->resolver);
 	walk->switches = 0;
+	walk->code_page = 0;
 	/* Stacks other than the thread's own may disappear, so cached words of them are not
 	 * used. */
 	mw_walk_cache_t *walk_cache = MW_LIKELY(walk->stack.is_own) ? mw_walk_cache_take() : NULL;

@@ -4,11 +4,11 @@
  * stack and of loaded objects' tables; errno is kept. Design, caches and limits:
  * doc/internals/unwinding.md.
  *
- * Reading order: unwind (the walk), rule/ (a rule leads from a frame to its caller), resolve (finds
- * the rule for an address), cfi/ (rules from .eh_frame), program_frames (a program whose .eh_frame
- * has no index), step (rare frames), interrupted (the walk from a signal's registers), walk_cache
- * (the last walk of a thread), stack_cache (its last stacks). The folder may use src/base, src/os,
- * src/state, rule/ and cfi/. */
+ * Reading order: unwind (the walk), rule/ (a rule leads from a frame to its caller), resolve
+ * (finds the rule for an address), cfi/ (rules from .eh_frame), program_frames (a program whose
+ * .eh_frame has no index), step (rare frames), return_code (code that returns at once),
+ * interrupted (the walk from a signal's registers), walk_cache (the last walk of a thread),
+ * stack_cache (its last stacks). The folder may use src/base, src/os, src/state, rule/ and cfi/. */
 #ifndef MW_PROF_UNWIND_UNWIND_H
 #define MW_PROF_UNWIND_UNWIND_H
 

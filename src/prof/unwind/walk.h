@@ -36,6 +36,7 @@ typedef struct mw_walk {
 	mw_stack_window_t stack;
 	mw_resolver_t resolver;
 	unsigned switches;
+	uintptr_t code_page; /* the page of code that was found readable last; 0: none */
 } mw_walk_t;
 
 /* A frame. */
@@ -55,6 +56,10 @@ MW_ALWAYS_INLINE uintptr_t mw_walk_lookup_pc(const mw_walk_frame_t *frame) {
 
 /* Steps to the caller's frame of any kind. `entry`: the entry of the cache. */
 mw_walk_outcome_t mw_walk_step_slowly(mw_walk_t *walk, mw_walk_frame_t *frame, uint64_t entry);
+
+/* Returns whether the frame's code returns after at most one more instruction, and its caller's
+ * registers could be read then. */
+bool mw_walk_find_return(mw_walk_t *walk, const mw_walk_frame_t *frame, mw_os_regs_t *caller);
 
 /* Code of another library that counts as this one's (mw_unwind_add_own_code()). */
 extern const char *mw_walk_other_start, *mw_walk_other_limit;
