@@ -62,6 +62,7 @@ static const mw_subcommand_t subcommands[] = {
 			"mallow run --exact ./test            # every allocation\n"
 			"mallow run --rate 64K -o out/ make   # finer; all profiles into out/\n"
 			"mallow run --leaks ./test            # stacks of leaks, and status 1\n"
+			"mallow run --scripts node app.js     # with JavaScript's functions\n"
 			"mallow run --as jemalloc redis-server",
 		.operands_min = 1,
 		.operands_max = UINT_MAX,
@@ -89,6 +90,15 @@ static const mw_subcommand_t subcommands[] = {
 				 "the same, with so many samples per second of CPU time (100)"},
 				WALL_OPTION("the same "),
 				EVENT_OPTION("the same "),
+				{"scripts", 0, MW_BOUND(FLAG, scripts), NULL, NULL,
+				 "set what gives functions of scripts their names: NODE_OPTIONS "
+				 "for node, JAVA_TOOL_OPTIONS for java, PYTHONPERFSUPPORT for "
+				 "python3.12 and later"},
+				{"objects", 0, MW_BOUND(FLAG, objects), NULL, NULL,
+				 "let an interpreter's small objects come from malloc: "
+				 "PYTHONMALLOC=malloc, USE_ZEND_ALLOC=0 for php"},
+				{"quiet", 0, MW_BOUND(FLAG, quiet), NULL, NULL,
+				 "print no line about what --scripts and --objects set"},
 				{"output", 'o', MW_BOUND(TEXT, output), "FILE|DIR", NULL,
 				 "where to write the profile; .heap means jemalloc's format, .pb "
 				 "means not compressed; a directory gets the profiles of all "

@@ -16,6 +16,7 @@
 #include "cmd/run/collect_children.h"
 #include "cmd/run/run_command.h"
 #include "cmd/run/run_leaks.h"
+#include "cmd/run/script_settings.h"
 #include "live/files/own_allocator.h"
 #include "live/files/program.h"
 #include "live/library.h"
@@ -238,6 +239,10 @@ int mw_cmd_run(const mw_arguments_t *arguments) {
 	if (status == 0)
 		status = library ? set_library_path(library, &error) : set_preload(&error);
 	if (status == 0) {
+		const mw_option_values_t *options = &arguments->options;
+		if (options->scripts.given || options->objects.given)
+			mw_script_settings_make(arguments->operands, options->scripts.given,
+						options->objects.given, options->quiet.given);
 		children.session = session;
 		children.program = arguments->operands[0];
 		children.as = library;

@@ -1,0 +1,144 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# scripts.sh BUILD_DIR -- `mallow run --scripts` and `--objects`: which interpreter is recognised,
+# what is set for it, and that functions of scripts are in the stacks then.
+source "$(dirname "$0")/lib.bash"
+unset NODE_OPTIONS JAVA_TOOL_OPTIONS PYTHONPERFSUPPORT PYTHONMALLOC USE_ZEND_ALLOC
+
+# Programs with the names of interpreters print what is set for them.
+mkdir bin
+cat >bin/settings <<'END'
+#!/bin/sh
+echo "$NODE_OPTIONS|$JAVA_TOOL_OPTIONS|$PYTHONPERFSUPPORT|$PYTHONMALLOC|$USE_ZEND_ALLOC"
+END
+chmod +x bin/settings
+for name in node java python3.12 python3.9 php8.2; do cp bin/settings bin/$name; done
+ln -s python3.9 bin/python3
+cat >bin/by-env <<'END'
+#!/usr/bin/env node
+END
+printf '#!%s/bin/python3.12\n' "$work" >bin/by-path
+printf '#!%s/bin/by-path\n' "$work" >bin/twice
+chmod +x bin/by-env bin/by-path bin/twice
+path=$work/bin:$PATH
+node_words='--perf-basic-prof --interpreted-frames-native-stack'
+java_words='-XX:+IgnoreUnrecognizedVMOptions -XX:+UnlockDiagnosticVMOptions'
+java_words+=' -XX:+PreserveFramePointer -XX:+DumpPerfMapAtExit'
+
+# sets WANTED WORD...: what the program prints when it is run with these words.
+sets() {
+    local want=$1 got
+    shift
+    PATH=$path "$mallow" run "$@" >out 2>err || fail "$*: status $?"
+    got=$(cat out)
+    [ "$got" = "$want" ] || fail "$*: '$got', not '$want'"
+}
+sets "$node_words||||" --scripts node app.js
+says err "^mallow: run: set: NODE_OPTIONS='$node_words'\$"
+sets "|$java_words|||" --scripts -- java Main
+sets "||1||" --scripts python3.12 app.py
+sets "||||" --scripts python3 app.py
+says err '^mallow: run: nothing to set for python3$'
+sets "||||" --scripts --quiet python3 app.py
+says_not err ': run: '
+sets "|||malloc|" --objects python3 app.py
+sets "||1|malloc|" --scripts --objects python3.12 app.py
+says err '^mallow: run: set: PYTHONPERFSUPPORT=1, PYTHONMALLOC=malloc$'
+sets "||||0" --objects php8.2 app.php
+sets "||||" php8.2 app.php
+sets "$node_words||||" --scripts env -u HOME A=b node app.js
+sets "$node_words||||" --scripts by-env
+sets "||1||" --scripts by-path
+sets "||1||" --scripts twice
+sets "$node_words|$java_words|1|malloc|0" --scripts --objects settings
+says err "^mallow: run: settings is no interpreter that mallow knows; set for those that it starts: "
+ok "interpreters are recognised by name, link, #! line and behind env"
+
+# What the user set is kept; of contradicting options the last is used.
+NODE_OPTIONS='--max-old-space-size=900 --perf-basic-prof' \
+    sets '--interpreted-frames-native-stack --max-old-space-size=900 --perf-basic-prof||||' \
+    --scripts node app.js
+says err "set: NODE_OPTIONS='--interpreted-frames-native-stack' before yours\$"
+NODE_OPTIONS=$node_words sets "$node_words||||" --scripts node app.js
+says err 'set: NODE_OPTIONS as before$'
+PYTHONMALLOC=debug sets '|||debug|' --objects python3 app.py
+says err 'set: PYTHONMALLOC=debug as before$'
+ok "the user's settings are kept"
+
+try 127 "$mallow" run --scripts "$work/bin/absent"
+says err 'absent: cannot start'
+try 2 "$mallow" run --scripts
+ok "errors"
+
+# share NAME: percent of all bytes whose stacks have a function with these words, in ./out.
+share() {
+    awk -v name="$1" 'index($0, name) && match($0, /%  [^%]*$/) {
+        left = substr($0, 1, RSTART - 1); sub(/.* /, "", left); print int(left); exit }' out
+}
+# has_stacks FUNCTION AT_LEAST: in ./profile.pb.gz; and less than 2 % of the bytes have stacks that
+# were cut.
+has_stacks() {
+    try 0 "$mallow" report --all --sample-type alloc_space profile.pb.gz
+    local cut has
+    cut=$(share '  [truncated]')
+    has=$(share "  $1")
+    [ "${cut:-0}" -lt 2 ] || fail "$cut % of the bytes have stacks that were cut"
+    [ "${has:-0}" -ge "$2" ] || fail "${has:-0} % of the bytes are below $1"
+}
+# Deep stacks are not cut here.
+export MALLOW_CONF=prof_seed:1,prof_bt_max:512
+
+# A Python that has the trampolines: of the path, or of pyenv.
+python=
+for candidate in python3 python3.12 python3.13 \
+    "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[23]*/bin/python3; do
+    if "$candidate" -c 'import sys; sys.exit(not (3, 12) <= sys.version_info < (3, 14))' \
+        2>/dev/null; then
+        python=$candidate
+        break
+    fi
+done
+if [ -n "$python" ]; then
+    cat >app.py <<'END'
+def inner(n):
+    return [str(i) * 20 for i in range(n)]
+def outer():
+    return [inner(2000) for i in range(50)]
+outer()
+END
+    try 0 "$mallow" run --scripts --objects -o profile.pb.gz --rate 32k -- "$python" app.py
+    has_stacks py::outer 60
+    ok "python: whole stacks through its trampolines"
+else
+    leave_out "no python3.12 or python3.13"
+fi
+
+if command -v java >/dev/null && command -v javac >/dev/null; then
+    cat >Packing.java <<'END'
+import java.util.zip.Deflater;
+public class Packing {
+    static int pack(int i) {
+        byte[] bytes = new byte[3000];
+        for (int k = 0; k < bytes.length; k++) bytes[k] = (byte) (k * i);
+        Deflater deflater = new Deflater();
+        deflater.setInput(bytes);
+        deflater.finish();
+        int count = deflater.deflate(new byte[4000]);
+        deflater.end();
+        return count;
+    }
+    static long packOften(int n) {
+        long sum = 0;
+        for (int i = 0; i < n; i++) sum += pack(i);
+        return sum;
+    }
+    public static void main(String[] arguments) { System.out.println(packOften(4000)); }
+}
+END
+    try 0 javac Packing.java
+    try 0 "$mallow" run --scripts -o profile.pb.gz --rate 16k -- java -cp . Packing
+    has_stacks 'int Packing.pack(int)' 50
+    ok "java: whole stacks through compiled code"
+else
+    leave_out "no java or no javac"
+fi
