@@ -85,7 +85,7 @@ END
 }
 
 mkdir -p "$probe/state_file" "$probe/profile" "$probe/unwind" "$probe/heap" "$probe/object" \
-    "$build/crashes"
+    "$probe/jit" "$build/crashes"
 seeds=$(find "$build" -name make_seeds -type f -perm -u+x | sed -n 1p)
 fuzzer=$(find "$build" -name "fuzz_$target" -type f -perm -u+x | sed -n 1p)
 "$seeds" "$probe/state_file" "$probe/profile"

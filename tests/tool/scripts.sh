@@ -51,7 +51,7 @@ sets "$node_words||||" --scripts by-env
 sets "||1||" --scripts by-path
 sets "||1||" --scripts twice
 sets "$node_words|$java_words|1|malloc|0" --scripts --objects settings
-says err "^mallow: run: settings is no interpreter that mallow knows; set for those that it starts: "
+says err "^mallow: run: settings is no interpreter that mallow knows; set for those that it starts"
 ok "interpreters are recognised by name, link, #! line and behind env"
 
 # What the user set is kept; of contradicting options the last is used.
@@ -107,7 +107,7 @@ def outer():
 outer()
 END
     try 0 "$mallow" run --scripts --objects -o profile.pb.gz --rate 32k -- "$python" app.py
-    has_stacks py::outer 60
+    has_stacks outer 60
     ok "python: whole stacks through its trampolines"
 else
     leave_out "no python3.12 or python3.13"
