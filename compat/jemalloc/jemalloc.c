@@ -22,7 +22,7 @@ void (*malloc_message)(void *context, const char *text);
 __attribute__((weak)) const char *malloc_conf;
 __attribute__((weak)) const char *malloc_conf_2_conf_harder;
 
-MW_RESIDENT void mw_compat_add_sources(mw_conf_sources_t *sources) {
+void mw_compat_add_sources(mw_conf_sources_t *sources) {
 	sources->variable = malloc_conf;
 	sources->variable_harder = malloc_conf_2_conf_harder;
 }

@@ -43,7 +43,7 @@ typedef struct column {
 	SIZE_AND_INDEX, CELL(BYTES, 13, "allocated", live), NAMED(13, "nmalloc"), A_SECOND(8),     \
 		NAMED(13, "ndalloc"), A_SECOND(8), NAMED(13, "nrequests"), A_SECOND(rate_width)
 
-static const column_t locks[] MW_COLD_TABLE = {
+static const column_t locks[] = {
 	{FIGURE, 16, "n_lock_ops", "num_ops"},
 	A_SECOND(8),
 	{FIGURE, 16, "n_waiting", "num_wait"},
@@ -58,7 +58,7 @@ static const column_t locks[] MW_COLD_TABLE = {
 	{FIGURE, 12, "max_n_thds", "max_num_thds"},
 };
 
-static const column_t sizes[] MW_COLD_TABLE = {
+static const column_t sizes[] = {
 	{LABEL, LABEL_WIDTH, "", ""},
 	NAMED(TOTAL_WIDTH, "allocated"),
 	NAMED(16, "nmalloc"),
@@ -73,7 +73,7 @@ static const column_t sizes[] MW_COLD_TABLE = {
 	A_SECOND(10),
 };
 
-static const column_t bins[] MW_COLD_TABLE = {
+static const column_t bins[] = {
 	REQUESTS("curregs", 10),
 	{CLASS, 9, "nshards", "nshards"},
 	NAMED(13, "curregs"),
@@ -91,12 +91,12 @@ static const column_t bins[] MW_COLD_TABLE = {
 	A_SECOND(8),
 };
 
-static const column_t large[] MW_COLD_TABLE = {
+static const column_t large[] = {
 	REQUESTS("curlextents", 8),
 	NAMED(13, "curlextents"),
 };
 
-static const column_t extents[] MW_COLD_TABLE = {
+static const column_t extents[] = {
 	SIZE_AND_INDEX,
 	NAMED(13, "ndirty"),
 	{FIGURE, 13, "dirty", "dirty_bytes"},
@@ -108,7 +108,7 @@ static const column_t extents[] MW_COLD_TABLE = {
 	{FIGURE, 13, "total", "dirty_bytes+muzzy_bytes+retained_bytes"},
 };
 
-static const column_t slabs[] MW_COLD_TABLE = {
+static const column_t slabs[] = {
 	SIZE_AND_INDEX,
 	NAMED(16, "npageslabs_huge"),
 	NAMED(16, "nactive_huge"),

@@ -94,7 +94,7 @@ static bool differ(const void *visible, const void *own) {
 	return visible != own;
 }
 
-MW_RESIDENT void mw_cxx_start(void) {
+void mw_cxx_start(void) {
 	is_replaced =
 		differ((const void *)_Znwm, (const void *)own_new) ||
 		differ((const void *)_ZnwmSt11align_val_t, (const void *)own_new_aligned) ||

@@ -21,24 +21,13 @@
 #define MW_TAIL_CALLER __attribute__((optimize("O2")))
 #define MW_TAIL_CALL return
 #endif
-/* Marks a function that every process runs, in a file whose other functions few processes run. The
- * linker puts all marked functions side by side (cmake/own_text.cmake). */
-#define MW_RESIDENT __attribute__((section(".text.startup")))
-/* Marks a function that only samples run, in a file whose other functions every process runs. */
-#define MW_SAMPLED_ONLY __attribute__((section(".text.unlikely"), noinline))
 /* Marks a function that calls one of libc in which the thread sleeps for the program. Its code does
  * not count as the library's (mw_walk_is_own()): a thread that sleeps there holds nothing of the
  * library, so it may answer a tool. */
 #define MW_WAITS __attribute__((section("mallow_waits"), noinline))
-/* Marks constants that few processes read. The linker keeps them away from constants that every
- * process reads. */
-#define MW_COLD_TABLE __attribute__((section(".rodata.cold")))
 /* Marks large arrays of which a process uses a part or nothing. The linker keeps them away from
  * small variables. */
 #define MW_SPARSE __attribute__((section(".bss.sparse")))
-/* Marks a large array whose beginning every process writes. The linker puts it behind the variables
- * that every process writes. */
-#define MW_TAIL __attribute__((section(".bss.tail")))
 #define MW_PRINTF(format_index, first_arg) __attribute__((format(printf, format_index, first_arg)))
 /* Marks a function that this folder's header declares and a higher folder defines. No other call
  * from a lower to a higher folder is allowed (tests/checks/layers.py). */

@@ -156,7 +156,7 @@ size_t mw_fmt(char *buffer, size_t capacity, const char *format, ...) {
 	return length;
 }
 
-MW_RESIDENT size_t mw_fmt_copy(char *buffer, size_t capacity, const char *text) {
+size_t mw_fmt_copy(char *buffer, size_t capacity, const char *text) {
 	size_t length = mw_strlen(text);
 	if (capacity > 0) {
 		size_t kept = length < capacity ? length : capacity - 1;

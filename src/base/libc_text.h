@@ -15,7 +15,7 @@
 /* Keeps compilers from making a call of libc's function of the loop. */
 #define MW_KEEP_LOOP(pointer) __asm__("" : "+r"(pointer))
 
-static inline MW_RESIDENT size_t mw_strnlen(const char *text, size_t most) {
+static inline size_t mw_strnlen(const char *text, size_t most) {
 	size_t length = 0;
 	while (length < most && text[length] != '\0') {
 		length++;
@@ -24,11 +24,11 @@ static inline MW_RESIDENT size_t mw_strnlen(const char *text, size_t most) {
 	return length;
 }
 
-static inline MW_RESIDENT size_t mw_strlen(const char *text) {
+static inline size_t mw_strlen(const char *text) {
 	return mw_strnlen(text, SIZE_MAX);
 }
 
-static inline MW_RESIDENT int mw_strncmp(const char *a, const char *b, size_t most) {
+static inline int mw_strncmp(const char *a, const char *b, size_t most) {
 	for (; most > 0; a++, b++, most--) {
 		MW_KEEP_LOOP(a);
 		if (*a != *b || *a == '\0')
@@ -37,11 +37,11 @@ static inline MW_RESIDENT int mw_strncmp(const char *a, const char *b, size_t mo
 	return 0;
 }
 
-static inline MW_RESIDENT int mw_strcmp(const char *a, const char *b) {
+static inline int mw_strcmp(const char *a, const char *b) {
 	return mw_strncmp(a, b, SIZE_MAX);
 }
 
-static inline MW_RESIDENT char *mw_strchrnul(const char *text, int character) {
+static inline char *mw_strchrnul(const char *text, int character) {
 	while (*text != '\0' && *text != (char)character) {
 		text++;
 		MW_KEEP_LOOP(text);
@@ -49,12 +49,12 @@ static inline MW_RESIDENT char *mw_strchrnul(const char *text, int character) {
 	return (char *)(uintptr_t)text;
 }
 
-static inline MW_RESIDENT char *mw_strchr(const char *text, int character) {
+static inline char *mw_strchr(const char *text, int character) {
 	char *found = mw_strchrnul(text, character);
 	return *found == (char)character ? found : NULL;
 }
 
-static inline MW_RESIDENT char *mw_strrchr(const char *text, int character) {
+static inline char *mw_strrchr(const char *text, int character) {
 	const char *found = NULL;
 	for (;; text++) {
 		MW_KEEP_LOOP(text);
@@ -65,21 +65,21 @@ static inline MW_RESIDENT char *mw_strrchr(const char *text, int character) {
 	}
 }
 
-static inline MW_RESIDENT size_t mw_strcspn(const char *text, const char *characters) {
+static inline size_t mw_strcspn(const char *text, const char *characters) {
 	size_t length = 0;
 	while (text[length] != '\0' && mw_strchr(characters, text[length]) == NULL)
 		length++;
 	return length;
 }
 
-static inline MW_RESIDENT size_t mw_strspn(const char *text, const char *characters) {
+static inline size_t mw_strspn(const char *text, const char *characters) {
 	size_t length = 0;
 	while (text[length] != '\0' && mw_strchr(characters, text[length]) != NULL)
 		length++;
 	return length;
 }
 
-static inline MW_RESIDENT char *mw_strstr(const char *text, const char *part) {
+static inline char *mw_strstr(const char *text, const char *part) {
 	size_t length = mw_strlen(part);
 	for (;; text++) {
 		if (mw_strncmp(text, part, length) == 0)
@@ -89,7 +89,7 @@ static inline MW_RESIDENT char *mw_strstr(const char *text, const char *part) {
 	}
 }
 
-static inline MW_RESIDENT void *mw_memchr(const void *bytes, int byte, size_t count) {
+static inline void *mw_memchr(const void *bytes, int byte, size_t count) {
 	const unsigned char *at = bytes;
 	for (; count > 0; at++, count--) {
 		MW_KEEP_LOOP(at);
@@ -99,7 +99,7 @@ static inline MW_RESIDENT void *mw_memchr(const void *bytes, int byte, size_t co
 	return NULL;
 }
 
-static inline MW_RESIDENT void mw_memmove(void *to, const void *from, size_t count) {
+static inline void mw_memmove(void *to, const void *from, size_t count) {
 	unsigned char *target = to;
 	const unsigned char *source = from;
 	bool is_down = (uintptr_t)to <= (uintptr_t)from;

@@ -161,8 +161,7 @@ static void read_pairs(mw_options_t *options, mw_conf_source_t *source, const ch
 	}
 }
 
-MW_RESIDENT static void read_source(mw_options_t *options, mw_conf_source_t *source,
-				    const char *conf) {
+static void read_source(mw_options_t *options, mw_conf_source_t *source, const char *conf) {
 	if (options->confirm_conf && source->what)
 		mw_print_line("<jemalloc>: malloc_conf %s: \"%s\"", source->what, conf ? conf : "");
 	if (!conf || !*conf)
@@ -176,7 +175,7 @@ MW_RESIDENT static void read_source(mw_options_t *options, mw_conf_source_t *sou
 
 /* Reads the last setting of confirm_conf in all sources before any source is read, because it
  * applies to all of them. */
-MW_RESIDENT static bool wants_confirmation(const char *const *confs, size_t count) {
+static bool wants_confirmation(const char *const *confs, size_t count) {
 	static const char name[] = "confirm_conf:";
 	bool wanted = false;
 	for (size_t i = 0; i < count; i++)
@@ -186,7 +185,7 @@ MW_RESIDENT static bool wants_confirmation(const char *const *confs, size_t coun
 	return wanted;
 }
 
-MW_RESIDENT static void read_sources(mw_options_t *options, const mw_conf_sources_t *sources) {
+static void read_sources(mw_options_t *options, const mw_conf_sources_t *sources) {
 	mw_conf_source_t all[] = {
 		{"the built-in options", "#1 (string specified via --with-malloc-conf)", 0},
 		{"malloc_conf", "#2 (string pointed to by the global variable malloc_conf)", 0},
@@ -222,7 +221,7 @@ static void name_as_jemalloc(mw_options_t *options) {
 
 /* Writes a default value. An empty text whose field is already empty is not written, because the
  * longer texts have pages of their own, which then stay untouched. */
-static MW_RESIDENT MW_NOINLINE void store_text(char *field, const char *standard) {
+static MW_NOINLINE void store_text(char *field, const char *standard) {
 	if (*field || *standard)
 		memcpy(field, standard, mw_strlen(standard) + 1);
 }
@@ -234,7 +233,7 @@ static MW_NOINLINE MW_COLD void say_prefix(const mw_options_t *options) {
 			"the prefix");
 }
 
-MW_RESIDENT void mw_ctl_configure(mw_options_t *options, const mw_conf_sources_t *sources) {
+void mw_ctl_configure(mw_options_t *options, const mw_conf_sources_t *sources) {
 #define MW_STORE_VALUE_FLAG(name, standard) options->name = (standard);
 #define MW_STORE_VALUE_SIZE MW_STORE_VALUE_FLAG
 #define MW_STORE_VALUE_NUMBER MW_STORE_VALUE_FLAG

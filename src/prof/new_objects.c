@@ -41,7 +41,7 @@ static MW_COLD MW_NOINLINE void refresh(void) {
 	errno = saved_errno;
 }
 
-MW_RESIDENT void mw_new_objects_poll(void) {
+void mw_new_objects_poll(void) {
 	if (MW_UNLIKELY(mw_os_object_table_is_due()))
 		refresh();
 }

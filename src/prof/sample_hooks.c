@@ -31,7 +31,7 @@ _Static_assert(MW_PROF_DEPTH_MAX <= MW_UNWIND_DEPTH_MAX, "the walk can be that d
 static unsigned depth_max;
 static MW_TLS bool thread_renamed;
 
-MW_RESIDENT void mw_sample_start(unsigned depth) {
+void mw_sample_start(unsigned depth) {
 	depth_max = depth;
 }
 

@@ -49,7 +49,7 @@ typedef enum access { R, W, RW, EITHER, MAKE, MAKE_OF, CALL, ANY } access_t;
 #define ROW(id, name, type, access, handler, argument) char id[sizeof(name)];
 static const struct names {
 #include "compat/jemalloc/mallctl/mallctl.def"
-} names MW_COLD_TABLE = {
+} names = {
 #undef ROW
 #define ROW(id, name, type, access, handler, argument) name,
 #include "compat/jemalloc/mallctl/mallctl.def"
@@ -69,7 +69,7 @@ typedef struct row {
 } row_t;
 static_assert(sizeof names <= UINT16_MAX, "rows find their names by 16 bits");
 
-static const row_t rows[] MW_COLD_TABLE = {
+static const row_t rows[] = {
 #define ROW(id, name, type, access, handler, argument) {offsetof(struct names, id), type, access},
 #include "compat/jemalloc/mallctl/mallctl.def"
 };

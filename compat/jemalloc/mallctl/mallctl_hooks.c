@@ -201,7 +201,7 @@ int mw_ctl_at_prof_stats_lextent(mw_ctl_call_t *call) {
 
 /* ---- as the options have it ---- */
 
-MW_RESIDENT void mw_compat_profiler_started(void) {
+void mw_compat_profiler_started(void) {
 	const mw_options_t *options = mw_ctl_options();
 	mw_prof_log_set_realtime(options->prof_time_resolution[0] == 'h');
 	if (options->prof_stats)

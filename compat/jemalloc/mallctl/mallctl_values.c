@@ -32,12 +32,12 @@ static MW_TLS struct {
 	char name[16];
 } thread;
 
-MW_RESIDENT void mw_compat_start(const mw_options_t *options, const mw_conf_sources_t *sources) {
+void mw_compat_start(const mw_options_t *options, const mw_conf_sources_t *sources) {
 	ctl.options = options;
 	ctl.sources = sources;
 }
 
-MW_RESIDENT const mw_options_t *mw_ctl_options(void) {
+const mw_options_t *mw_ctl_options(void) {
 	return ctl.options;
 }
 

@@ -33,7 +33,7 @@ static const char names[][sizeof "__register_atfork"] = {
 };
 _Static_assert(sizeof names / sizeof *names == MW_NEXT_CALLS, "each function has its name");
 
-MW_RESIDENT void *mw_next_call_now(mw_next_call_t which) {
+void *mw_next_call_now(mw_next_call_t which) {
 	void *function = mw_next_call(which);
 	if (!function) {
 		mw_os_find_symbols(names[which], 0, 1, &function, true);
@@ -42,7 +42,7 @@ MW_RESIDENT void *mw_next_call_now(mw_next_call_t which) {
 	return function;
 }
 
-__attribute__((constructor)) static MW_RESIDENT void find_all(void) {
+__attribute__((constructor)) static void find_all(void) {
 	void *found[MW_NEXT_CALLS];
 	for (unsigned which = 0; which < MW_NEXT_CALLS; which++)
 		found[which] = mw_next_call(which);

@@ -212,7 +212,7 @@ void mw_api_need_fork_handlers(void) {
 
 /* Makes the key whose destructor is called when a thread ends. Not while glibc before 2.34 has no
  * libpthread: the process then has one thread. */
-static MW_RESIDENT uint64_t thread_end_key(void) {
+static uint64_t thread_end_key(void) {
 	/* Relaxed: the value alone matters, here and below. */
 	uint64_t known = atomic_load_explicit(&start.thread_end_key, memory_order_relaxed);
 	pthread_key_t key;
@@ -422,7 +422,7 @@ static void configure(void) {
 		mw_cpu_start((int32_t)options->prof_cpu, (uint32_t)options->prof_cpu_event);
 }
 
-MW_RESIDENT void mw_api_start(void) {
+void mw_api_start(void) {
 	/* Set before the following calls, which may allocate. */
 	mw_api_started = true;
 	/* Where pages have 16 KiB, a huge page has 32 MiB: one would come for the table's first
@@ -472,7 +472,7 @@ static leaks_t count_live(void) {
 
 /* Those that no pointer leads to. */
 static MW_COLD leaks_t find_unreachable(void) {
-	static const char reasons[][28] MW_COLD_TABLE = {
+	static const char reasons[][28] = {
 		[MW_LEAK_NO_MEMORY] = "no memory",
 		[MW_LEAK_ENDED] = "the search was ended",
 		[MW_LEAK_NO_STOP] = "threads cannot be stopped",

@@ -188,8 +188,8 @@ bool mw_arena_lists_give(mw_page_t *page, void *block) {
 	return true;
 }
 
-MW_SAMPLED_ONLY void *mw_arena_block_alloc(mw_heap_t *heap, mw_arena_t *arena, size_t bytes,
-					   unsigned size_class) {
+MW_NOINLINE void *mw_arena_block_alloc(mw_heap_t *heap, mw_arena_t *arena, size_t bytes,
+				       unsigned size_class) {
 	uint32_t *mark;
 	void *block = mw_sampled_take(arena, size_class, &mark);
 	if (!block)

@@ -92,7 +92,7 @@ static void count_freed(size_t usable_bytes) {
 	heap->counts.freed_bytes += usable_bytes;
 }
 
-static MW_SAMPLED_ONLY void count_sampled(size_t bytes) {
+static MW_NOINLINE void count_sampled(size_t bytes) {
 	mw_heap_t *heap = mw_thread.heap;
 	if (!heap)
 		return;
@@ -101,7 +101,7 @@ static MW_SAMPLED_ONLY void count_sampled(size_t bytes) {
 	mw_holes_sample_freed(heap);
 }
 
-static MW_SAMPLED_ONLY void free_sampled(mw_page_t *page, void *block) {
+static MW_NOINLINE void free_sampled(mw_page_t *page, void *block) {
 	mw_arena_t *arena = mw_chunk_of(page)->arena;
 	if (MW_UNLIKELY(arena != NULL) && mw_arena_lists_give(page, block))
 		return;

@@ -18,7 +18,7 @@ void mw_background_enable(void) {
 	change(MW_BACKGROUND_OFF, MW_BACKGROUND_ENABLED);
 }
 
-MW_RESIDENT void mw_background_heap_grew(void) {
+void mw_background_heap_grew(void) {
 	if (atomic_load_explicit(&mw_background_state, memory_order_relaxed) ==
 	    MW_BACKGROUND_ENABLED)
 		change(MW_BACKGROUND_ENABLED, MW_BACKGROUND_WANTED);

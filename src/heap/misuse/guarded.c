@@ -201,7 +201,7 @@ static MW_NOINLINE void *take_guarded(size_t class_bytes, size_t requested_bytes
 }
 
 /* Only the test of `every` runs for each sample in every process. */
-MW_RESIDENT void *mw_guarded_take(size_t class_bytes, size_t requested_bytes) {
+void *mw_guarded_take(size_t class_bytes, size_t requested_bytes) {
 	return MW_UNLIKELY(pool.config.every != 0) ? take_guarded(class_bytes, requested_bytes)
 						   : NULL;
 }
@@ -301,7 +301,7 @@ void mw_guarded_visit_memory(void (*visit)(uintptr_t start, uintptr_t limit)) {
 	visit((uintptr_t)pool.base, (uintptr_t)pool.base + POOL_BYTES);
 }
 
-MW_RESIDENT mw_guarded_stats_t mw_guarded_stats(void) {
+mw_guarded_stats_t mw_guarded_stats(void) {
 	lock_pool();
 	mw_guarded_stats_t stats = {.live = pool.live, .taken = pool.taken};
 	unlock_pool();

@@ -18,7 +18,7 @@ mw_misuse_action_t mw_misuse_on_claim = MW_HARDEN_ON ? MW_MISUSE_ABORT : MW_MISU
 
 static mw_misuse_config_t config;
 
-MW_RESIDENT void mw_misuse_start(const mw_misuse_config_t *wanted) {
+void mw_misuse_start(const mw_misuse_config_t *wanted) {
 	config = *wanted;
 	mw_misuse_on_claim = wanted->action;
 }

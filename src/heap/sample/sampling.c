@@ -189,7 +189,7 @@ void mw_sampling_dropped(mw_heap_t *heap, unsigned size_class, uint32_t count) {
 
 /* Returns whether no tcache list hands out a block, so that each allocation is a sample or
  * counted in `beyond_small`.  That holds until a countdown of more than one object is drawn. */
-static MW_SAMPLED_ONLY bool find_none_listed(mw_heap_t *heap) {
+static MW_NOINLINE bool find_none_listed(mw_heap_t *heap) {
 	for (unsigned i = 0; i < MW_TINY_CLASSES; i++)
 		if (mw_thread.tcache_tiny[i] || heap->inherited[i].first)
 			return false;
@@ -209,8 +209,7 @@ static MW_COLD void draw_by_new_rate(mw_heap_t *heap) {
 
 /* Remembers the state of the lists: an allocation of a tiny class pops from a list, every other is
  * counted. */
-static MW_SAMPLED_ONLY mw_record_id_t take_sample(mw_heap_t *heap,
-						  const mw_sample_request_t *request) {
+static MW_NOINLINE mw_record_id_t take_sample(mw_heap_t *heap, const mw_sample_request_t *request) {
 	mw_last_sample_t *last = &heap->last_sample;
 	last->record = hooks->sampled(&heap->hook_thread, request);
 	if (MW_UNLIKELY(heap->hook_thread.rate_changed))
@@ -238,7 +237,7 @@ static bool is_as_remembered(const mw_heap_t *heap) {
 
 /* There is no memory for a sampled block: the object is allocated without a record, and the next
  * sample is drawn after it.  Otherwise exact mode would try forever while other memory is left. */
-static MW_SAMPLED_ONLY void *miss(mw_heap_t *heap, unsigned size_class) {
+static MW_NOINLINE void *miss(mw_heap_t *heap, unsigned size_class) {
 	if (size_class >= MW_TINY_CLASSES)
 		return NULL; /* the next object draws */
 	uint64_t until_sample = draw(heap, size_class);
@@ -249,8 +248,8 @@ static MW_SAMPLED_ONLY void *miss(mw_heap_t *heap, unsigned size_class) {
 }
 
 /* Makes a sampled block of a small class.  NULL: no memory for it. */
-static MW_SAMPLED_ONLY void *alloc_sampled(mw_heap_t *heap, unsigned size_class,
-					   size_t requested_bytes) {
+static MW_NOINLINE void *alloc_sampled(mw_heap_t *heap, unsigned size_class,
+				       size_t requested_bytes) {
 	size_t bytes = mw_class_bytes[size_class];
 	size_t program_bytes = mw_harden_requested(requested_bytes);
 	void *guarded = mw_guarded_take(bytes, program_bytes);
@@ -409,7 +408,7 @@ mw_record_id_t mw_sampling_take_listed(mw_heap_t *heap, void *block, size_t requ
 	return take_sample(heap, &request);
 }
 
-MW_SAMPLED_ONLY void mw_sampling_freed(mw_record_id_t record) {
+MW_NOINLINE void mw_sampling_freed(mw_record_id_t record) {
 	mw_heap_t *heap = mw_thread.heap;
 	bool temporary = heap && heap->last_sample.record == record && is_as_remembered(heap);
 	hooks->sample_freed(heap ? &heap->hook_thread : NULL, record, temporary);

@@ -129,7 +129,7 @@ void mw_heap_check(const mw_heap_t *heap) {
 /* Relaxed: set at start-up, read by every thread. */
 static _Atomic uint32_t interval = 4096;
 
-MW_RESIDENT void mw_verify_set_interval(uint32_t slow_paths) {
+void mw_verify_set_interval(uint32_t slow_paths) {
 	atomic_store_explicit(&interval, slow_paths, memory_order_relaxed);
 }
 

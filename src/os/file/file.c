@@ -318,7 +318,7 @@ size_t mw_os_read_text(const char *path, char *buffer, size_t capacity) {
 	return length;
 }
 
-MW_RESIDENT size_t mw_os_read_link(const char *path, char *buffer, size_t capacity) {
+size_t mw_os_read_link(const char *path, char *buffer, size_t capacity) {
 	MW_ASSERT(capacity > 0);
 	int saved_errno = errno;
 	long length = mw_os_is_confined() ? -1

@@ -43,7 +43,7 @@ static bool parse_rule(const char *rule, long *offset_seconds) {
 	return digits || *c == '\0';
 }
 
-MW_RESIDENT void mw_os_set_zone(const char *tz) {
+void mw_os_set_zone(const char *tz) {
 	if (!tz)
 		return;
 	tz += *tz == ':';

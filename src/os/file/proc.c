@@ -46,7 +46,7 @@ MW_COLD void mw_os_confine(bool confined) {
 	atomic_store_explicit(&mw_os_confined, true, memory_order_relaxed);
 }
 
-MW_RESIDENT uint32_t mw_os_process_id(void) {
+uint32_t mw_os_process_id(void) {
 	return MW_UNLIKELY(mw_os_is_confined()) ? confined_process
 						: (uint32_t)mw_system_call(SYS_getpid);
 }
@@ -285,7 +285,7 @@ uint64_t mw_os_file_size_limit(void) {
 	return limit_of(RLIMIT_FSIZE);
 }
 
-MW_RESIDENT uint64_t mw_os_random_seed(void) {
+uint64_t mw_os_random_seed(void) {
 	uint64_t seed = 0;
 	const void *random = (const void *)getauxval(AT_RANDOM);
 	if (random)

@@ -22,7 +22,7 @@
 #define MADV_GUARD_REMOVE 103
 #endif
 
-MW_RESIDENT size_t mw_os_page_bytes(void) {
+size_t mw_os_page_bytes(void) {
 	/* Relaxed: all threads store the same value. 0: not asked for yet. */
 	static _Atomic size_t known;
 	size_t bytes = atomic_load_explicit(&known, memory_order_relaxed);
@@ -38,7 +38,7 @@ MW_RESIDENT size_t mw_os_page_bytes(void) {
 	return bytes;
 }
 
-MW_RESIDENT size_t mw_os_whole_pages(size_t bytes) {
+size_t mw_os_whole_pages(size_t bytes) {
 	return (bytes + mw_os_page_bytes() - 1) & ~(mw_os_page_bytes() - 1);
 }
 

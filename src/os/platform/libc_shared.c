@@ -29,7 +29,7 @@ static const char has_threads = 0;
 mw_libc_calls_t mw_libc_calls;
 const char *mw_os_single_threaded = &has_threads;
 
-MW_RESIDENT void mw_libc_calls_find(void) {
+void mw_libc_calls_find(void) {
 	void *found[MW_CALLS];
 	bool all = mw_os_single_threaded != &has_threads;
 	_Static_assert(sizeof mw_libc_calls == MW_CALL_single_threaded * sizeof *found,

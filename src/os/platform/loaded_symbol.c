@@ -32,11 +32,11 @@ typedef struct search {
 } search_t;
 
 /* The dynamic linker has added the bias to the entries, except in sections that it cannot write. */
-static MW_RESIDENT const void *pointer(uintptr_t bias, uintptr_t value) {
+static const void *pointer(uintptr_t bias, uintptr_t value) {
 	return (const void *)(value < bias ? value + bias : value);
 }
 
-static MW_RESIDENT bool read_dynamic(const struct dl_phdr_info *info, dynamic_t *dynamic) {
+static bool read_dynamic(const struct dl_phdr_info *info, dynamic_t *dynamic) {
 	const ElfW(Dyn) *entry = NULL;
 	*dynamic = (dynamic_t){.bias = info->dlpi_addr};
 	for (unsigned i = 0; i < info->dlpi_phnum; i++)
@@ -58,7 +58,7 @@ static MW_RESIDENT bool read_dynamic(const struct dl_phdr_info *info, dynamic_t 
 	return dynamic->symbols && dynamic->strings;
 }
 
-static MW_RESIDENT void *address_if(const dynamic_t *dynamic, uint32_t index, const char *name) {
+static void *address_if(const dynamic_t *dynamic, uint32_t index, const char *name) {
 	const ElfW(Sym) *symbol = &dynamic->symbols[index];
 	unsigned type = symbol->st_info & 0xf;
 	bool is_usable = symbol->st_shndx != SHN_UNDEF && symbol->st_value != 0 &&
@@ -69,7 +69,7 @@ static MW_RESIDENT void *address_if(const dynamic_t *dynamic, uint32_t index, co
 	return (void *)(dynamic->bias + symbol->st_value);
 }
 
-static MW_RESIDENT void *find_by_gnu_hash(const dynamic_t *dynamic, const char *name) {
+static void *find_by_gnu_hash(const dynamic_t *dynamic, const char *name) {
 	const uint32_t *table = dynamic->gnu_hash;
 	uint32_t buckets = table[0], first = table[1], words = table[2], shift = table[3];
 	const ElfW(Addr) *bloom = (const ElfW(Addr) *)(table + 4);
@@ -102,7 +102,7 @@ static MW_COLD void *find_in_all(const dynamic_t *dynamic, const char *name) {
 	return address;
 }
 
-static MW_RESIDENT int search_object(struct dl_phdr_info *info, size_t info_bytes, void *argument) {
+static int search_object(struct dl_phdr_info *info, size_t info_bytes, void *argument) {
 	(void)info_bytes;
 	search_t *search = argument;
 	dynamic_t dynamic;
@@ -123,8 +123,8 @@ static MW_RESIDENT int search_object(struct dl_phdr_info *info, size_t info_byte
 	return all; /* ends the visit */
 }
 
-MW_RESIDENT void mw_os_find_symbols(const char *names, size_t stride, size_t count, void **found,
-				    bool behind_own) {
+void mw_os_find_symbols(const char *names, size_t stride, size_t count, void **found,
+			bool behind_own) {
 	search_t search = {.names = names,
 			   .stride = stride,
 			   .count = count,

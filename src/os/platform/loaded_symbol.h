@@ -27,8 +27,7 @@ void mw_os_find_symbols(const char *names, size_t stride, size_t count, void **f
 			bool behind_own);
 
 /* Returns whether a segment of the object contains the address. */
-static inline MW_RESIDENT bool mw_os_object_contains(const struct dl_phdr_info *info,
-						     uintptr_t address) {
+static inline bool mw_os_object_contains(const struct dl_phdr_info *info, uintptr_t address) {
 	for (unsigned i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
 		    address - info->dlpi_addr - info->dlpi_phdr[i].p_vaddr <

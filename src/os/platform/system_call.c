@@ -9,7 +9,7 @@
 /* Results from here on are numbers of errors, negated. */
 #define ERRORS 4095ul
 
-MW_RESIDENT long mw_system_call6(long number, long a, long b, long c, long d, long e, long f) {
+long mw_system_call6(long number, long a, long b, long c, long d, long e, long f) {
 	long result = mw_enter_kernel(number, a, b, c, d, e, f);
 	if (MW_LIKELY((unsigned long)result < -ERRORS))
 		return result;

@@ -96,7 +96,7 @@ static MW_NOINLINE clock_function_t *learn_clock_function(void) {
 	return function;
 }
 
-MW_RESIDENT void mw_os_clock_start(void) {
+void mw_os_clock_start(void) {
 	is_starting = true;
 	vdso = getauxval(AT_SYSINFO_EHDR);
 	is_starting = false;

@@ -35,7 +35,7 @@ struct mw_os_thread_event {
 static struct perf_event_attr attributes_of(const mw_os_event_config_t *config) {
 	static const struct {
 		uint32_t type, number;
-	} kinds[] MW_COLD_TABLE = {
+	} kinds[] = {
 		[MW_OS_EVENT_CPU_CLOCK] = {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
 		[MW_OS_EVENT_CYCLES] = {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
 		[MW_OS_EVENT_CACHE_MISSES] = {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},

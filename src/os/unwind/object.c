@@ -20,7 +20,7 @@ static struct permanent {
 	bool is_static; /* true: the loader had no list of objects yet and must not be asked */
 	mw_os_program_t program;
 } permanent;
-static MW_TAIL mw_os_object_t permanent_objects[MW_OS_PERMANENT_MAX];
+static mw_os_object_t permanent_objects[MW_OS_PERMANENT_MAX];
 
 bool mw_os_object_describe(const ElfW(Phdr) * headers, unsigned count, uintptr_t bias,
 			   uintptr_t address, mw_os_object_t *object) {
@@ -159,7 +159,7 @@ void mw_os_object_widen(uintptr_t bias, uintptr_t *start, uintptr_t *limit) {
 	*limit = program->limit;
 }
 
-MW_RESIDENT const mw_os_program_t *mw_os_object_program(void) {
+const mw_os_program_t *mw_os_object_program(void) {
 	return &permanent.program;
 }
 

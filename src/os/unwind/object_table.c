@@ -352,7 +352,7 @@ static int follow_list(struct dl_phdr_info *info, size_t info_bytes, void *argum
 	return 1;
 }
 
-MW_RESIDENT bool mw_os_object_table_is_due(void) {
+bool mw_os_object_table_is_due(void) {
 	return atomic_load_explicit(&table.is_missed, memory_order_relaxed) && !table.is_frozen;
 }
 
@@ -385,7 +385,7 @@ static MW_COLD MW_NOINLINE void use_table(void) {
 	mw_os_object_table_refresh();
 }
 
-MW_RESIDENT void mw_os_object_table_start(void) {
+void mw_os_object_table_start(void) {
 	if (MW_UNLIKELY(!mw_libc_calls._dl_find_object || mw_environment_is_set(test_variable)))
 		use_table();
 }

@@ -180,7 +180,7 @@ static MW_COLD bool call_on_own(void (*function)(void *), void *argument) {
 	return true;
 }
 
-MW_RESIDENT bool mw_os_call_with_room(void (*function)(void *), void *argument) {
+bool mw_os_call_with_room(void (*function)(void *), void *argument) {
 	if (!is_on_first_stack())
 		return call_on_own(function, argument);
 	function(argument);

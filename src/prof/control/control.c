@@ -187,7 +187,7 @@ static void start_triggers(const mw_control_config_t *config) {
 	mw_triggers_start(settings, config->dump_name ? config->dump_name : "");
 }
 
-MW_RESIDENT void mw_control_start(const mw_control_config_t *config) {
+void mw_control_start(const mw_control_config_t *config) {
 	mw_control_view.active = config->active && !config->secure;
 	mw_requests_stand_active(mw_control_view.active);
 	control.secure = config->secure;
@@ -436,7 +436,7 @@ static void walk_due(void *unused) {
 	take_tick(true);
 }
 
-MW_RESIDENT void mw_control_maintain(uint64_t in_use_bytes, uint64_t now_ns) {
+void mw_control_maintain(uint64_t in_use_bytes, uint64_t now_ns) {
 	if (in_use_bytes)
 		atomic_store_explicit(&control.in_use_bytes, in_use_bytes, memory_order_relaxed);
 	if (MW_UNLIKELY(is_publication_due(in_use_bytes)))
@@ -469,7 +469,7 @@ uint64_t mw_control_background(void) {
 	return triggers_ns < next_ns ? triggers_ns : next_ns;
 }
 
-MW_RESIDENT void mw_control_end(void) {
+void mw_control_end(void) {
 	if (!mw_control_has_tables())
 		return;
 	mw_control_acquire();

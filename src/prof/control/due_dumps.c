@@ -112,11 +112,11 @@ void mw_due_dumps_write_requested(void) {
 		mw_due_dumps_write();
 }
 
-MW_RESIDENT void mw_due_dumps_set_max(uint64_t max) {
+void mw_due_dumps_set_max(uint64_t max) {
 	atomic_store_explicit(&dumps.max, max, memory_order_relaxed);
 }
 
-MW_RESIDENT void mw_due_dumps_set_interval(uint64_t min_ns) {
+void mw_due_dumps_set_interval(uint64_t min_ns) {
 	atomic_store_explicit(&dumps.min_ns, min_ns, memory_order_relaxed);
 }
 

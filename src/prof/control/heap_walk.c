@@ -33,7 +33,7 @@ static struct {
 	uint64_t ranges, classes, chunks; /* entries that the current walk has written */
 } heap_walk;
 
-MW_RESIDENT void mw_heap_walk_start(void (*walk)(const mw_heap_walk_sink_t *sink)) {
+void mw_heap_walk_start(void (*walk)(const mw_heap_walk_sink_t *sink)) {
 	heap_walk.walk = walk;
 }
 

@@ -36,7 +36,7 @@ static MW_SPARSE char log_path[PATH_MAX];
 
 #define ENTRIES_BYTES (MW_LOG_ENTRIES * sizeof(entry_t))
 
-MW_RESIDENT void mw_prof_log_set_realtime(bool realtime) {
+void mw_prof_log_set_realtime(bool realtime) {
 	log_.realtime = realtime;
 }
 

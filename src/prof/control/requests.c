@@ -86,7 +86,7 @@ static void drop(lease_t *lease, uint64_t held) {
 						memory_order_relaxed, memory_order_relaxed);
 }
 
-static MW_RESIDENT void give_up(lease_t *lease) {
+static void give_up(lease_t *lease) {
 	drop(lease, atomic_load_explicit(&lease->held, memory_order_relaxed));
 }
 
@@ -156,7 +156,7 @@ void mw_requests_refuse_cpu(void) {
 		atomic_store_explicit(&standing.cpu_rate, 0, memory_order_relaxed);
 }
 
-MW_RESIDENT void mw_requests_stand_active(bool active) {
+void mw_requests_stand_active(bool active) {
 	give_up(&standing.heap);
 	standing.active = active;
 }

@@ -70,7 +70,7 @@ static struct {
 
 _Atomic bool mw_triggers_armed;
 
-MW_RESIDENT uint64_t mw_triggers_value(mw_setting_t setting) {
+uint64_t mw_triggers_value(mw_setting_t setting) {
 	return atomic_load_explicit(&triggers.values[setting], memory_order_relaxed);
 }
 #define VALUE(name) mw_triggers_value(MW_SETTING_##name)
@@ -178,7 +178,7 @@ static bool passes(_Atomic bool *above, uint64_t now, uint64_t limit) {
 	return false;
 }
 
-MW_RESIDENT void mw_triggers_count_by(uint64_t (*thread_bytes)(void)) {
+void mw_triggers_count_by(uint64_t (*thread_bytes)(void)) {
 	triggers.thread_bytes = thread_bytes;
 }
 
@@ -303,7 +303,7 @@ static void fire(mw_dump_reason_t reason) {
 	mw_due_dumps_write();
 }
 
-MW_RESIDENT void mw_triggers_exit(void) {
+void mw_triggers_exit(void) {
 	if (VALUE(prof_final))
 		fire(MW_DUMP_exit);
 }
@@ -366,7 +366,7 @@ static void arm(void) {
 	}
 }
 
-MW_RESIDENT bool mw_triggers_set(mw_setting_t setting, uint64_t value) {
+bool mw_triggers_set(mw_setting_t setting, uint64_t value) {
 	uint64_t old = mw_triggers_value(setting);
 	if (value < ranges[setting].min || value > ranges[setting].max)
 		return false;
@@ -423,7 +423,7 @@ MW_RESIDENT bool mw_triggers_set(mw_setting_t setting, uint64_t value) {
 	return true;
 }
 
-MW_RESIDENT bool mw_triggers_set_name(const char *dump_name) {
+bool mw_triggers_set_name(const char *dump_name) {
 	if (mw_strnlen(dump_name, sizeof triggers.name) == sizeof triggers.name)
 		return false;
 	mw_fmt_copy(triggers.name, sizeof triggers.name, dump_name);
@@ -446,8 +446,7 @@ void mw_triggers_show(void) {
 	show_name(live.published);
 }
 
-MW_RESIDENT void mw_triggers_start(const uint64_t settings[MW_SETTING_COUNT],
-				   const char *dump_name) {
+void mw_triggers_start(const uint64_t settings[MW_SETTING_COUNT], const char *dump_name) {
 	for (size_t i = 0; i < MW_SETTING_COUNT; i++)
 		atomic_store_explicit(&triggers.values[i], 0, memory_order_relaxed);
 	mw_due_dumps_set_max(0);

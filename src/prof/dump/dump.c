@@ -62,19 +62,19 @@ mw_lock_t *mw_dump_lock(void) {
 	return &dump.lock;
 }
 
-MW_RESIDENT static void wait_for_names(void) {
+static void wait_for_names(void) {
 	unsigned attempt = 0;
 	while (!mw_lock_enter(&dump.names))
 		mw_os_back_off(attempt++);
 }
 
-MW_RESIDENT void mw_dump_set_name(const char *pattern) {
+void mw_dump_set_name(const char *pattern) {
 	wait_for_names();
 	mw_fmt_copy(dump.pattern, sizeof dump.pattern, pattern);
 	mw_lock_leave(&dump.names);
 }
 
-MW_RESIDENT void mw_dump_start_prefix(const char *prefix) {
+void mw_dump_start_prefix(const char *prefix) {
 	dump.prefix = prefix;
 }
 
@@ -89,7 +89,7 @@ const char *mw_dump_prefix(void) {
 	return dump.prefix ? dump.prefix : "";
 }
 
-MW_RESIDENT void mw_dump_set_keep(unsigned newest) {
+void mw_dump_set_keep(unsigned newest) {
 	atomic_store_explicit(&dump.keep, newest, memory_order_relaxed);
 }
 

@@ -16,7 +16,7 @@
 
 static bool without_allocated;
 
-MW_RESIDENT void mw_dump_leave_out_allocated(bool leave_out) {
+void mw_dump_leave_out_allocated(bool leave_out) {
 	without_allocated = leave_out;
 }
 

@@ -123,7 +123,7 @@ static void refresh(mw_sampler_t *sampler) {
 #define RATE_MAX 8u
 _Static_assert(RATE_MAX < 1u << (32 - MW_DRAW_RATE_SHIFT), "a draw's number holds the rate");
 
-MW_RESIDENT void mw_sampler_set_cost_limit(unsigned permille) {
+void mw_sampler_set_cost_limit(unsigned permille) {
 	sampling.cost_permille = permille;
 }
 

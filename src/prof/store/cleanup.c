@@ -153,7 +153,7 @@ static void sort_files(void) {
 	}
 }
 
-MW_RESIDENT void mw_cleanup_configure(uint64_t age_seconds, unsigned files, uint64_t total_bytes) {
+void mw_cleanup_configure(uint64_t age_seconds, unsigned files, uint64_t total_bytes) {
 	limits.keep_ns = age_seconds * SECOND_NS;
 	limits.keep_files = files;
 	limits.keep_bytes = total_bytes;

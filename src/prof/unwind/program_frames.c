@@ -98,7 +98,7 @@ static MW_COLD void find_frames(const mw_os_program_t *program) {
 						     (const uint8_t *)lo + section.sh_size});
 }
 
-MW_RESIDENT void mw_program_frames_start(void) {
+void mw_program_frames_start(void) {
 	const mw_os_program_t *program = mw_os_object_program();
 	for (unsigned i = 0; i < program->header_count; i++)
 		if (program->headers[i].p_type == PT_GNU_EH_FRAME)

@@ -25,7 +25,7 @@ void mw_unwind_add_own_code(const void *start, const void *limit) {
 	mw_walk_other_limit = limit;
 }
 
-MW_RESIDENT void mw_unwind_start(void) {
+void mw_unwind_start(void) {
 	mw_os_stack_start();
 	mw_os_object_start();
 	mw_program_frames_start();

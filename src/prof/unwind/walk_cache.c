@@ -98,7 +98,7 @@ void mw_walk_cache_end(void) {
 	release(walk_cache);
 }
 
-MW_RESIDENT uint64_t mw_walk_cache_memory_bytes(void) {
+uint64_t mw_walk_cache_memory_bytes(void) {
 	return atomic_load_explicit(&walk_cache_count, memory_order_relaxed) * WALK_CACHE_BYTES;
 }
 
