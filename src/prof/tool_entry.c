@@ -146,8 +146,11 @@ static MW_COLD void answer(void) {
 		mw_control_leaks_work();
 }
 
-/* Called by the code below. */
-static MW_COLD __attribute__((used)) void answer_tool(mw_tool_entry_frame_t *frame) {
+/* Called by the code below. Not static: code that is generated at link time is divided into parts,
+ * and assembly may lie in another one. */
+MW_COLD __attribute__((used)) void mw_answer_tool(mw_tool_entry_frame_t *frame);
+
+void mw_answer_tool(mw_tool_entry_frame_t *frame) {
 	int saved_errno = errno;
 	uint64_t begin_ns = mw_os_monotonic_ns(), blocked;
 	begin(frame, &blocked);
@@ -174,9 +177,9 @@ __asm__(".pushsection .text.unlikely,\"ax\",@progbits\n"
 	".cfi_startproc\n"
 	".cfi_undefined " RETURN_REGISTER
 	"\n" MW_TOOL_ENTRY_CODE(CALL
-				" answer_tool") ".cfi_endproc\n"
-						".size mw_control_entry, . - mw_control_entry\n"
-						".popsection\n");
+				" mw_answer_tool") ".cfi_endproc\n"
+						   ".size mw_control_entry, . - mw_control_entry\n"
+						   ".popsection\n");
 
 /* mw_tool_note_t, by which tools find the code and mw_heap_poll_word in the process's memory. */
 _Static_assert(sizeof(mw_heap_poll_word) == sizeof(void *), "mw_tool_note_t.words_offset");
