@@ -23,6 +23,16 @@ rm -f "$map"
 try 0 "$mallow" report --all --sample-type alloc_space profile.pb.gz
 says out 'packOften script.js:2:19'
 ok "functions of generated code"
+# The frames of node itself are left out, and found all the same.
+try 0 "$mallow" top --sample-type alloc_space --focus packOften profile.pb.gz
+says out 'packOften script.js:2:19'
+says_not out 'node::'
+try 0 "$mallow" top --native --sample-type alloc_space --focus packOften profile.pb.gz
+says out 'packOften script.js:2:19'
+says out 'node::'
+try 0 "$mallow" top --sample-type alloc_space --focus AllocForZlib profile.pb.gz
+says out 'packOften script.js:2:19'
+ok "frames of the interpreter"
 # Their lines are in the script.
 try 0 "$mallow" list --sample-type alloc_space packOften profile.pb.gz
 says out '^ROUTINE =+ packOften script.js:2:19 in '

@@ -58,10 +58,10 @@ typedef struct mw_option_values {
 		call_tree, contentions, control, cpu, cum, drop_negative, dry_run, exact,
 		filefunctions, files, flat, functions, in_process, intel_syntax, interactive,
 		interval, inuse_objects, inuse_space, json, labels, last, leaks, lines, locks, look,
-		man, mean, mean_delay, memory_cost, no_browser, no_default_suppressions, no_pager,
-		no_symbols, noinlines, normalize, objects, peak_objects, peak_space, peek, quiet,
-		relative_percentages, scripts, shared, show_bytes, stacks, strict, symbols, test,
-		total_delay, trim, version, wall, wrappers;
+		man, mean, mean_delay, memory_cost, native, no_browser, no_default_suppressions,
+		no_pager, no_symbols, noinlines, normalize, objects, peak_objects, peak_space, peek,
+		quiet, relative_percentages, scripts, shared, show_bytes, stacks, strict, symbols,
+		test, total_delay, trim, version, wall, wrappers;
 	mw_text_value_t add_comment, alive_at, as, base_url, binary_path, cgroup, color, completion,
 		event, exclude, focus, format, hide, http, ignore, label, listen, made_between,
 		max_alloc_growth, max_growth, max_live, max_peak_growth, max_peak, name, names,

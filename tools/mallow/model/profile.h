@@ -334,6 +334,9 @@ static inline const mw_line_t *mw_location_line(const mw_profile_t *profile,
 	return location->line_count > 0 ? &profile->lines[location->line_first + k] : NULL;
 }
 
+/* True if a mapping with this path stands for the functions of scripts: "[python]" and others. */
+bool mw_is_script_module(const char *path);
+
 /* True if the sample's label says that the program requested 0 bytes for each object. */
 bool mw_profile_is_zero_request(const mw_profile_t *profile, const mw_sample_t *sample);
 

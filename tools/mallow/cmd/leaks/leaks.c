@@ -88,6 +88,8 @@ static int show(const leaks_job_t *job, const mw_target_t *target, mw_snapshot_t
 	if (prints_itself(job, profile, &result, error)) {
 		if (cuts_wrappers(job))
 			mw_wrappers_cut(profile, MW_WRAPPERS_ALL, NULL);
+		if (!job->is_json && !job->arguments->options.native.given)
+			mw_interpreters_fold(profile, NULL);
 		result = job->is_json ? mw_leaks_print_json(&report, error)
 				      : mw_leaks_print_text(stdout, &report, error);
 	}

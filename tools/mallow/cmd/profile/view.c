@@ -214,25 +214,28 @@ static int64_t whole_of(const request_t *r, const mw_profile_t *p, size_t type, 
 	return total != 0 ? total : total_of(r, p, type, 0);
 }
 
-/* True if wrappers are removed from stacks.  Formats for other tools have whole stacks, and so have
+/* True if frames are left out of stacks.  Formats for other tools have whole stacks, and so have
  * the command lines of pprof and jeprof. */
-static bool cuts_wrappers(const request_t *r) {
+static bool leaves_frames_out(const request_t *r) {
 	bool is_old = r->arguments->is_pprof || r->arguments->is_jeprof || r->arguments->is_shell;
-	return !is_old && !r->arguments->options.wrappers.given &&
-	       !mw_picture_is_profile(r->picture) &&
+	return !is_old && !mw_picture_is_profile(r->picture) &&
 	       mw_view_request_has(r, MW_VIEW_FUNCTIONS | MW_VIEW_LISTING);
 }
 
-/* A flame graph shows functions of libraries as callees of the program's.  A listing of chosen
- * functions shows what these call, whatever they are. */
-static int cut_wrappers(const request_t *r, mw_profile_t *p, mw_error_t *error) {
+/* Leaves out wrappers and interpreters' own frames.  A flame graph shows functions of libraries as
+ * callees of the program's.  A listing of chosen functions shows what these call, whatever they
+ * are. */
+static int leave_frames_out(const request_t *r, mw_profile_t *p, mw_error_t *error) {
 	bool is_flame = mw_view_request_has(r, MW_VIEW_BOTH_KINDS);
 	mw_pattern_t *kept = NULL;
 	const char *pattern = mw_view_request_pattern(r->arguments);
 	if (mw_view_request_has(r, MW_VIEW_LISTING) &&
 	    mw_pattern_make(r->view->name, pattern, &kept, error) != 0)
 		return -1;
-	mw_wrappers_cut(p, is_flame ? MW_WRAPPERS_OF_MALLOC : MW_WRAPPERS_ALL, kept);
+	if (!r->arguments->options.wrappers.given)
+		mw_wrappers_cut(p, is_flame ? MW_WRAPPERS_OF_MALLOC : MW_WRAPPERS_ALL, kept);
+	if (!r->arguments->options.native.given)
+		mw_interpreters_fold(p, kept);
 	mw_pattern_free(kept);
 	return 0;
 }
@@ -277,7 +280,7 @@ static int select_and_sum(const request_t *r, mw_profile_t *p, size_t base_first
 		v->total = whole_of(r, p, v->type, base_first);
 	if (merge_processors(r, p, error) != 0)
 		return -1;
-	return cuts_wrappers(r) ? cut_wrappers(r, p, error) : 0;
+	return leaves_frames_out(r) ? leave_frames_out(r, p, error) : 0;
 }
 
 static int print_text(const request_t *r, const mw_view_t *v, mw_error_t *error) {

@@ -122,6 +122,9 @@ const mw_option_t mw_view_options[] = {
 	       "program's own code, functions of language libraries (std::, boost's containers, "
 	       "libc) as functions of their own; by default their allocations count for their "
 	       "callers"),
+	SWITCH(native, "native",
+	       "show the frames of an interpreter, which are left out of stacks with functions of "
+	       "scripts by default"),
 	{"names", 0, MW_BOUND(CHOICE, names), "HOW", "short|full",
 	 "names of functions in texts. short (default): on a terminal as wide as there is room "
 	 "for, "

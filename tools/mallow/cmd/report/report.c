@@ -21,7 +21,7 @@
 #define DEFAULT_STACKS 10
 
 /* Prints the profile and changes it.  The table adds the allocations of wrappers to their
- * callers; --stacks and JSON have whole stacks. */
+ * callers; --stacks and JSON have them.  JSON has interpreters' frames, too. */
 static int print_profile(const mw_arguments_t *arguments, const mw_report_options_t *asked,
 			 mw_profile_t *profile, mw_error_t *error) {
 	mw_selection_t selection;
@@ -39,6 +39,8 @@ static int print_profile(const mw_arguments_t *arguments, const mw_report_option
 		return mw_report_json(profile, &options, error);
 	if (!options.stacks && !arguments->options.wrappers.given)
 		mw_wrappers_cut(profile, MW_WRAPPERS_ALL, NULL);
+	if (!arguments->options.native.given)
+		mw_interpreters_fold(profile, NULL);
 	return mw_report_print(stdout, profile, &options, error);
 }
 

@@ -71,6 +71,7 @@ static void see(void *context, const mw_target_t *target, bool is_program) {
 	/* The file has whole stacks, and no names of ranges. */
 	mw_profile_name_ranges(profile);
 	mw_wrappers_cut(profile, MW_WRAPPERS_ALL, NULL);
+	mw_interpreters_fold(profile, NULL);
 	if ((is_found || is_program) && mw_leaks_print_text(stderr, &report, &error) != 0)
 		mw_complain("%s", error.text);
 	if (written != NULL)

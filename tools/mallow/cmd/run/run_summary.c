@@ -317,6 +317,7 @@ void mw_run_summary_print(const mw_run_summary_t *s) {
 	 * as long as the summary. */
 	mw_profile_forget_labels(s->profile);
 	mw_wrappers_cut(s->profile, MW_WRAPPERS_ALL, NULL);
+	mw_interpreters_fold(s->profile, NULL);
 	mw_profile_combine(s->profile);
 	if (live->peak_bytes > 0)
 		print_stacks(s->profile);

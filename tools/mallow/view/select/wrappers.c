@@ -36,7 +36,9 @@ static const row_t rows[] = {
 #define MW_LIBRARY_FILE(whose, pattern) {ROW_LIBRARY_FILE, "^(" pattern ")$", NULL},
 #define MW_OWN(whose, pattern) {ROW_OWN, "^(" pattern ")$", NULL},
 #define MW_START(whose, pattern) {ROW_START, "^(" pattern ")$", NULL},
+#define MW_INTERPRETER_FILE(whose, pattern) /* interpreters.c */
 #include "view/select/wrappers.def"
+#undef MW_INTERPRETER_FILE
 #undef MW_START
 #undef MW_OWN
 #undef MW_LIBRARY_FILE

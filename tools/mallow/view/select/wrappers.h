@@ -57,4 +57,9 @@ mw_frame_kind_t mw_wrappers_kind(mw_wrappers_t *wrappers, uint32_t location, uin
  * changed.  CPU time belongs to the function that used it: such samples are not changed. */
 size_t mw_wrappers_cut(mw_profile_t *profile, mw_wrapper_kinds_t kinds, const mw_pattern_t *kept);
 
+/* Removes interpreters' own frames from the stacks that have functions of scripts: frames in files
+ * that wrappers.def names, generated code without a file, and what called the interpreter.  Frames
+ * of extensions stay.  `kept`: functions whose names match stay, too; NULL = none. */
+void mw_interpreters_fold(mw_profile_t *profile, const mw_pattern_t *kept);
+
 #endif
