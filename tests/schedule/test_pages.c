@@ -22,7 +22,6 @@
 #include "heap/core/alloc.h"
 #include "heap/core/fast.h"
 #include "heap/core/resize.h"
-#include "heap/layout/counters.h"
 #include "heap/stats/heap_walk.h"
 #include "heap/stats/stats.h"
 #include "heap/thread/cached_heap.h"
@@ -209,9 +208,11 @@ static void run_seeds(uint64_t first, uint64_t count) {
 
 /* Every event that this test is about was met. */
 static void all_was_met(void) {
+	mw_heap_counts_t counts;
+	mw_heap_sum_counts(&counts);
 	uint64_t reclaimed = 0;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
-		reclaimed += mw_counters_read(&mw_counters.reclaimed[c]);
+		reclaimed += counts.reclaimed[c];
 	const struct {
 		const char *what;
 		uint64_t times;

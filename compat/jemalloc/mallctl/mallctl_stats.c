@@ -131,9 +131,9 @@ static void count_blocks(mw_ctl_stats_t *stats) {
 			class->nmalloc = class->curregs;
 		class->ndalloc = class->nmalloc - class->curregs;
 		class->nfills = counts.fills[c];
-		class->nflushes = mw_counters_read(&mw_counters.flushes[c]);
-		class->nslabs = mw_counters_read(&mw_counters.pages[c]);
-		class->nreslabs = mw_counters_read(&mw_counters.reclaimed[c]);
+		class->nflushes = counts.flushes[c];
+		class->nslabs = counts.pages[c] + mw_counters_read(&mw_counters.slabs[c]);
+		class->nreslabs = counts.reclaimed[c];
 		mw_lock_add_stats(mw_abandoned_lock(c), &class->lock);
 		stats->small_nfills += class->nfills;
 		stats->small_nflushes += class->nflushes;

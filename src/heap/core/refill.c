@@ -7,7 +7,6 @@
 
 #include "base/check.h"
 #include "heap/core/fast.h"
-#include "heap/layout/counters.h"
 #include "heap/layout/link.h"
 #include "heap/layout/page.h"
 #include "heap/layout/queue.h"
@@ -73,7 +72,7 @@ static mw_page_t *make_run(mw_heap_t *heap, unsigned size_class) {
 		mw_heap_page_claim(heap, &run[i]);
 		mw_queue_prepend(&heap->queues[size_class], &run[i]);
 	}
-	mw_counters_add(&mw_counters.pages[size_class], slices);
+	heap->counts.pages[size_class] += slices;
 	mw_sampling_grew(heap, mw_heap_in_use_bytes());
 	return run;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * counters.h -- counters of rare events, of all threads together, since the start.
- * Layer: heap.  All relaxed: no counter says anything about other memory.  Events of each refill
- * are counted for each heap instead (mw_heap_counts_t), so that threads share no cache line for
- * them. */
+ * Layer: heap.  All relaxed: no counter says anything about other memory.  Events of small
+ * blocks are counted for each heap instead (mw_heap_counts_t), so that threads share no cache line
+ * for them. */
 #ifndef MW_HEAP_COUNTERS_H
 #define MW_HEAP_COUNTERS_H
 
@@ -17,9 +17,7 @@
 #define MW_LARGE_CLASSES (4u * (MW_OS_ADDRESS_BITS - 16))
 
 typedef struct mw_counters {
-	_Atomic uint64_t flushes[MW_CLASS_COUNT];   /* tcache lists emptied into pages */
-	_Atomic uint64_t pages[MW_CLASS_COUNT];     /* pages made */
-	_Atomic uint64_t reclaimed[MW_CLASS_COUNT]; /* pages of ended threads taken over */
+	_Atomic uint64_t slabs[MW_CLASS_COUNT]; /* sampled-slot pages made */
 	_Atomic uint64_t large_made[MW_LARGE_CLASSES], large_freed[MW_LARGE_CLASSES];
 	_Atomic uint64_t zero_reallocs; /* realloc(block, 0) */
 	_Atomic uint64_t

@@ -57,8 +57,11 @@ typedef struct mw_inherited {
 
 /* Counts of the slow paths since the heap was made, for all threads that had the heap. */
 typedef struct mw_heap_counts {
-	uint64_t given[MW_CLASS_COUNT]; /* blocks that refills put into tcache lists */
-	uint64_t fills[MW_CLASS_COUNT]; /* refills */
+	uint64_t given[MW_CLASS_COUNT];     /* blocks that refills put into tcache lists */
+	uint64_t fills[MW_CLASS_COUNT];     /* refills */
+	uint64_t flushes[MW_CLASS_COUNT];   /* tcache lists emptied into pages */
+	uint64_t pages[MW_CLASS_COUNT];     /* pages made */
+	uint64_t reclaimed[MW_CLASS_COUNT]; /* pages taken over that another heap had last */
 	/* Classes above tiny: objects that the countdowns started with.  The blocks made are
 	 * objects[c] less mw_thread.until_sample[c]. */
 	uint64_t objects[MW_ABOVE_TINY_CLASSES];

@@ -3,7 +3,6 @@
 #include "heap/remote/ownership.h"
 
 #include "base/check.h"
-#include "heap/layout/counters.h"
 #include "heap/layout/link.h"
 #include "heap/layout/page.h"
 #include "heap/layout/queue.h"
@@ -24,7 +23,7 @@ void mw_heap_page_own(mw_heap_t *heap, mw_page_t *page) {
 	heap->counts.departed_bytes -= (uint64_t)page->used_at_abandon * page->block_bytes;
 	mw_heap_page_claim(heap, page);
 	if (atomic_load_explicit(&page->last_heap, memory_order_relaxed) != heap)
-		mw_counters_add(&mw_counters.reclaimed[page->size_class], 1);
+		heap->counts.reclaimed[page->size_class]++;
 	mw_heap_count_page(heap, page);
 }
 

@@ -107,7 +107,7 @@ static mw_page_t *make_slab(mw_arena_t *arena, unsigned size_class) {
 	lay_out(page);
 	page->state = MW_PAGE_QUEUED;
 	page->kind = MW_PAGE_SAMPLED;
-	mw_counters_add(&mw_counters.pages[size_class], 1);
+	mw_counters_add(&mw_counters.slabs[size_class], 1);
 	if (arena)
 		mw_counters_add(&arena->slabs[size_class].made, 1);
 	return page;

@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 
-#include "heap/layout/counters.h"
 #include "heap/layout/link.h"
 #include "heap/layout/page.h"
 #include "heap/layout/size_class.h"
@@ -45,7 +44,7 @@ void mw_heap_head_flush(mw_heap_t *heap, unsigned size_class) {
 	count += inherited_count;
 	if (count == 0)
 		return;
-	mw_counters_add(&mw_counters.flushes[size_class], 1);
+	heap->counts.flushes[size_class]++;
 	heap->counts.given[size_class] -= count;
 	put_back(heap, list);
 	put_back(heap, inherited);

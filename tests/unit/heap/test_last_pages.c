@@ -5,10 +5,10 @@
 
 #include "heap/core/alloc.h"
 #include "heap/core/free.h"
-#include "heap/layout/counters.h"
 #include "heap/layout/size_class.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/limit.h"
+#include "heap/thread/thread.h"
 #include "test.h"
 
 enum { BLOCKS = 2048, CLASS_BYTES = 48 << 10, KEPT = 20000, KEPT_BYTES = 96 };
@@ -41,9 +41,11 @@ static void growth_takes_empty_pages(void) {
 }
 
 static size_t pages_made(void) {
+	mw_heap_counts_t counts;
+	mw_heap_sum_counts(&counts);
 	size_t total = 0;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
-		total += mw_counters_read(&mw_counters.pages[c]);
+		total += counts.pages[c];
 	return total;
 }
 
