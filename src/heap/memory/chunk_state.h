@@ -14,25 +14,31 @@
 #include "heap/layout/page.h"
 #include "heap/memory/decay.h"
 #include "os/lock/lock.h"
+#include "os/platform/arch.h"
 
 typedef struct mw_chunks {
+	/* What each take of a page writes lies in one cache line, or in the next: threads on other
+	 * processors take pages, too. */
+	_Alignas(MW_CACHE_LINE_BYTES) uint64_t non_empty; /* bit n: by_free[n] is not empty */
+	_Atomic size_t slices_in_use;
 	mw_lock_t lock;
-	mw_chunk_t *by_free[MW_CHUNK_SLICES]; /* [n]: chunks with n free slices; [0] is not used */
-	uint64_t non_empty;                   /* bit n: by_free[n] is not empty */
-	mw_chunk_t *all;
+	size_t page_takes;
+	_Atomic size_t dirty_slices, muzzy_slices;
 	/* Chunks with dirty slices, in the order in which they are due. */
-	mw_chunk_t *purge_first, *purge_last;
-	/* Chunks with muzzy slices, in the order in which they are due. */
-	mw_chunk_t *muzzy_first, *muzzy_last;
+	mw_chunk_t *purge_first;
+	/* Chunks with muzzy slices, likewise. */
+	mw_chunk_t *muzzy_first;
+	_Atomic uint64_t next_purge_ns;       /* earliest of both lists */
+	mw_chunk_t *by_free[MW_CHUNK_SLICES]; /* [n]: chunks with n free slices; [0] is not used */
+	mw_chunk_t *purge_last, *muzzy_last;
+	mw_chunk_t *all;
 	/* Chunks of which only slice 0 is mapped, linked by `next`. */
 	mw_chunk_t *unmapped_first, *unmapped_last;
 	uint64_t muzzy_delay_ns;
-	_Atomic uint64_t next_purge_ns; /* earliest of both lists */
 	mw_decay_t decay;
-	unsigned purging; /* threads that are giving slices to the kernel */
-	_Atomic size_t slices_in_use, dirty_slices, muzzy_slices;
+	unsigned purging;   /* threads that are giving slices to the kernel */
 	size_t chunk_count; /* wholly mapped ones */
-	size_t unmapped_count, purged_slices, page_takes;
+	size_t unmapped_count, purged_slices;
 	size_t purges, purge_calls; /* chunks purged, and system calls for them */
 	size_t muzzy_purges, muzzy_purge_calls, muzzy_purged_slices;
 	size_t huge_pages_purged; /* stretches of 2 MiB that lost some memory */
