@@ -297,6 +297,11 @@ static inline mw_page_t *mw_page_first(mw_page_t *page) {
 	return page->kind == MW_PAGE_INTERIOR ? mw_page_run(page) : page;
 }
 
+/* Bytes in which blocks of the page ever lay.  Owner only. */
+static inline size_t mw_page_touched_bytes(const mw_page_t *page) {
+	return (size_t)page->carved * page->block_bytes;
+}
+
 /* Returns the size class of a page of tiny blocks; MW_TINY_CLASSES or more for any other page. */
 static inline unsigned mw_page_tiny_class(const mw_page_t *page) {
 	return page->kind_and_class - ((unsigned)MW_PAGE_SMALL << 8);

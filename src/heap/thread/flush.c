@@ -7,6 +7,7 @@
 
 #include "heap/layout/link.h"
 #include "heap/layout/page.h"
+#include "heap/layout/queue.h"
 #include "heap/layout/size_class.h"
 #include "heap/local/heap.h"
 #include "heap/local/heap_page.h"
@@ -68,19 +69,30 @@ static bool has_list(const mw_heap_t *heap, unsigned size_class) {
 	       (size_class < MW_TINY_CLASSES && heap->inherited[size_class].first);
 }
 
+/* A class keeps its only page while no more of it was touched: the memory is little, and to take a
+ * page moves some 20 cache lines from other processors. */
+#define KEPT_BYTES (16u << 10)
+
+static bool is_kept(const mw_page_queue_t *queue) {
+	const mw_page_t *page = queue->first;
+	return page && page == queue->last && mw_page_touched_bytes(page) <= KEPT_BYTES;
+}
+
 /* A heap that is about to be larger than ever calls this first, so that pages kept by blocks in
- * lists and batches, and the last page of each class, do not add to its peak.  The lists of tiny
- * classes are long: they are emptied only where they are a small part of the heap. */
+ * lists and batches, and the last page of each class if much of it was touched, do not add to its
+ * peak.  The lists of tiny classes are long: they are emptied only where they are a small part of
+ * the heap. */
 void mw_heap_release_unused(mw_heap_t *heap) {
 	mw_remote_flush(heap);
-	for (unsigned c = mw_heap_pages(heap) < TINY_FLUSH_PAGES ? 0 : MW_TINY_CLASSES;
-	     c < MW_CLASS_COUNT; c++)
-		if (has_list(heap, c))
-			mw_heap_head_flush(heap, c);
+	unsigned first = mw_heap_pages(heap) < TINY_FLUSH_PAGES ? 0 : MW_TINY_CLASSES;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
-		mw_page_t *page = heap->queues[c].first;
-		for (; page && page->used == 0; page = heap->queues[c].first)
-			mw_heap_page_release(heap, page);
+		mw_page_queue_t *queue = &heap->queues[c];
+		if (is_kept(queue))
+			continue;
+		if (c >= first && has_list(heap, c))
+			mw_heap_head_flush(heap, c);
+		while (queue->first && queue->first->used == 0)
+			mw_heap_page_release(heap, queue->first);
 	}
 }
 

@@ -15,7 +15,8 @@ void mw_heap_flush_lists(mw_heap_t *heap);
 /* Empties those of the calling thread's heap, if the thread has one. */
 MW_COLD void mw_heap_flush_thread(void);
 /* Empties the lists that are a small part of the heap, bins and batches, and returns each page
- * without a block to its chunk. */
+ * without a block to its chunk.  A class of which the only page was touched little is left as it
+ * is. */
 void mw_heap_release_unused(mw_heap_t *heap);
 /* Collects the delayed lists of all pages and returns each page without a block to its chunk. */
 void mw_heap_release_pages(mw_heap_t *heap);

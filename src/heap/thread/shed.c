@@ -13,11 +13,6 @@
 #include "heap/thread/cached_heap.h"
 #include "heap/thread/flush.h"
 
-/* Bytes in which blocks of the page ever lay. */
-static size_t touched_bytes(const mw_page_t *page) {
-	return (size_t)page->carved * page->block_bytes;
-}
-
 static void give_up(mw_heap_t *heap, mw_page_t *page) {
 	mw_queue_remove(&heap->queues[page->size_class], page);
 	heap->retained -= page->is_retained;
@@ -29,7 +24,7 @@ static void give_up(mw_heap_t *heap, mw_page_t *page) {
 static size_t queued_bytes(const mw_heap_t *heap, unsigned size_class) {
 	size_t bytes = 0;
 	for (const mw_page_t *page = heap->queues[size_class].first; page; page = page->next)
-		bytes += touched_bytes(page);
+		bytes += mw_page_touched_bytes(page);
 	return bytes;
 }
 
@@ -57,13 +52,13 @@ size_t mw_heap_shed(mw_heap_t *heap) {
 	bytes = 0;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 		if (heap->queues[c].first)
-			bytes += touched_bytes(heap->queues[c].first);
+			bytes += mw_page_touched_bytes(heap->queues[c].first);
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++) {
 		mw_page_t *page = heap->queues[c].first, *next = page ? page->next : NULL;
 		while ((page = next) != NULL) {
 			next = page->next;
-			if (bytes + touched_bytes(page) <= MW_CACHED_HEAP_BYTES)
-				bytes += touched_bytes(page);
+			if (bytes + mw_page_touched_bytes(page) <= MW_CACHED_HEAP_BYTES)
+				bytes += mw_page_touched_bytes(page);
 			else
 				give_up(heap, page);
 		}

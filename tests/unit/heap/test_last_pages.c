@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The last page of a class stays with its heap, empty or not; but a heap that needs more memory
- * than ever uses those of other classes first. */
+ * than ever uses those of other classes first, where much of them was touched. */
+#include <pthread.h>
 #include <stddef.h>
 
 #include "heap/core/alloc.h"
@@ -73,8 +74,31 @@ static void growth_leaves_pages_in_use(void) {
 		mw_heap_free_slow(kept[i]);
 }
 
+/* A young heap, of whose classes each has a block now and then, makes the pages of each once. */
+static void *take_turns(void *unused) {
+	enum { TURNS = 50, MOST_BYTES = 8 << 10 };
+	size_t before = pages_made(), slices = 0;
+	for (unsigned i = 0; i < TURNS; i++) {
+		for (unsigned c = 0; mw_class_bytes[c] <= MOST_BYTES; c++) {
+			void *block = mw_heap_alloc(mw_class_bytes[c]);
+			CHECK(block != NULL);
+			mw_heap_free_slow(block);
+			slices += i == 0 ? mw_class_run_slices[c] : 0;
+		}
+	}
+	CHECK(pages_made() - before <= slices);
+	return unused;
+}
+
+static void little_pages_stay(void) {
+	pthread_t thread;
+	CHECK_EQ(pthread_create(&thread, NULL, take_turns, NULL), 0);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+}
+
 int main(void) {
 	RUN(growth_takes_empty_pages);
 	RUN(growth_leaves_pages_in_use);
+	RUN(little_pages_stay);
 	return 0;
 }
