@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "base/compiler.h"
 #include "base/fmt.h"
 
 typedef enum cell {

@@ -4,7 +4,6 @@
 
 #include <stddef.h>
 
-#include "base/compiler.h"
 #include "os/platform/loaded_symbol.h"
 
 _Atomic(void *) mw_next_calls[MW_NEXT_CALLS];

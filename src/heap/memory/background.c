@@ -2,7 +2,6 @@
  * background.c -- whether there is a background thread, and how others wake it. */
 #include "heap/memory/background.h"
 
-#include "base/compiler.h"
 #include "os/lock/futex.h"
 
 _Atomic uint32_t mw_background_state;

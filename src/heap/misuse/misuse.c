@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 
 #include "base/check.h"
-#include "base/compiler.h"
 #include "base/fmt.h"
 #include "heap/layout/link.h"
 #include "heap/layout/page.h"

@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/compiler.h"
 #include "base/fmt.h"
 #include "base/libc_text.h"
 #include "os/file/file.h"

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "base/compiler.h"
 #include "os/platform/loaded_symbol.h"
 
 enum {

@@ -17,7 +17,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/compiler.h"
 
 /* Looks up `count` names; name i begins at `names + i * stride`. Writes the address to found[i] if
  * found[i] is NULL and an object defines the name. behind_own: only objects behind the one that

@@ -13,7 +13,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/compiler.h"
 #include "base/error.h"
 #include "os/platform/system_call.h"
 
