@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-
 /* Keeps compilers from making a call of libc's function of the loop. */
 #define MW_KEEP_LOOP(pointer) __asm__("" : "+r"(pointer))
 

@@ -17,7 +17,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-
 /* Looks up `count` names; name i begins at `names + i * stride`. Writes the address to found[i] if
  * found[i] is NULL and an object defines the name. behind_own: only objects behind the one that
  * contains this code are searched, as RTLD_NEXT does. Indirect functions (IFUNC) count as not
