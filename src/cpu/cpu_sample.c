@@ -17,6 +17,7 @@
 #include "prof/control/control.h"
 #include "prof/modules/modules.h"
 #include "prof/sample/threads.h"
+#include "prof/script/script.h"
 #include "prof/store/index.h"
 #include "prof/store/published.h"
 #include "prof/store/store.h"
@@ -32,10 +33,15 @@
 /* Frames of the kernel that a sample has at most. */
 #define KERNEL_DEPTH_MAX 64u
 
+typedef struct buffer {
+	uint64_t frames[MW_STATE_DEPTH_MAX];
+	uint32_t places[MW_STATE_DEPTH_MAX]; /* of the frames, on the stack */
+} buffer_t;
+
 static struct {
-	uint64_t (*frames)[MW_STATE_DEPTH_MAX]; /* BUFFERS arrays; NULL: not mapped yet */
-	_Atomic uint64_t busy;                  /* bit i: frames[i] is in use */
-	mw_index_t index;                       /* entries of MW_SECTION_CPU by stack and thread */
+	buffer_t *frames;      /* BUFFERS of them; NULL: not mapped yet */
+	_Atomic uint64_t busy; /* bit i: frames[i] is in use */
+	mw_index_t index;      /* entries of MW_SECTION_CPU by stack and thread */
 } samples MW_SPARSE;
 
 /* What samples know of the calling thread. It is one variable, because each thread-local variable
@@ -177,7 +183,28 @@ static size_t sum_offset(mw_cpu_period_t period) {
 	return period.is_wall ? MW_LIVE(wall_ns) : MW_LIVE(cpu_ns);
 }
 
-static void count(const mw_os_tick_t *tick, mw_cpu_period_t period, uint64_t *frames) {
+/* Walks the interrupted stack, and encodes it behind the kernel's frames. */
+static mw_script_stack_t capture(const mw_os_tick_t *tick, buffer_t *buffer, uint32_t inner) {
+	bool has_script = mw_script_is_on();
+	uint32_t *places = has_script ? buffer->places : NULL;
+	uint64_t *frames = buffer->frames + inner;
+	unsigned max = MW_STATE_DEPTH_MAX - inner;
+	mw_unwind_result_t walk = mw_unwind_capture_interrupted(tick->context, frames, places, max);
+	mw_script_stack_t stack = {.frames = frames,
+				   .places = places,
+				   .depth = walk.depth,
+				   .max = max,
+				   .truncated = walk.truncated};
+	bool is_there = has_script &&
+			(mw_script_is_permanent() || mw_script_is_on_stack(frames, walk.depth));
+	mw_modules_encode_at_once(frames, walk.depth);
+	if (is_there)
+		mw_script_merge(&stack);
+	return stack;
+}
+
+static void count(const mw_os_tick_t *tick, mw_cpu_period_t period, buffer_t *buffer) {
+	uint64_t *frames = buffer->frames;
 	counted_t counted = {.thread_id = tick->thread_id,
 			     .events = (int64_t)(period.ns * (1 + (uint64_t)tick->missed))};
 	if (tick->is_event && !read_event(&counted, frames)) {
@@ -187,9 +214,7 @@ static void count(const mw_os_tick_t *tick, mw_cpu_period_t period, uint64_t *fr
 	if (counted.events == 0)
 		return;
 	uint32_t inner = counted.kernel_depth;
-	mw_unwind_result_t walk = mw_unwind_capture_interrupted(tick->context, frames + inner,
-								MW_STATE_DEPTH_MAX - inner);
-	mw_modules_encode_at_once(frames + inner, walk.depth);
+	mw_script_stack_t walk = capture(tick, buffer, inner);
 	const entry_key_t key = {
 		.stack = mw_depot_find(frames, inner + walk.depth, walk.truncated),
 		.thread_id = counted.thread_id,
@@ -227,7 +252,7 @@ void mw_cpu_sample_take(const mw_os_tick_t *tick, mw_cpu_period_t period) {
 	}
 	unsigned buffer = mw_claim(&samples.busy);
 	if (buffer < BUFFERS) {
-		count(tick, period, samples.frames[buffer]);
+		count(tick, period, &samples.frames[buffer]);
 		mw_unclaim(&samples.busy, buffer);
 	} else {
 		count_live(MW_LIVE(cpu_dropped));

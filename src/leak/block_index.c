@@ -16,6 +16,7 @@
 #include "os/memory/map.h"
 #include "os/process/stop.h"
 #include "prof/mappings/mappings.h"
+#include "prof/script/script.h"
 #include "prof/store/published.h"
 #include "prof/store/store.h"
 #include "prof/table/collect.h"
@@ -110,6 +111,7 @@ static void add_own_memory(void) {
 	add_memory((uintptr_t)mw_published_view.segments,
 		   (uintptr_t)mw_published_view.segments + sizeof mw_published_view.segments);
 	mw_depot_visit(add_memory);
+	mw_script_visit(add_memory);
 	mw_collect_visit(add_memory);
 	mw_mappings_visit_memory(add_memory);
 	mw_unwind_visit_memory(add_memory);

@@ -22,6 +22,7 @@
 #include "prof/sample/program_hooks.h"
 #include "prof/sample/sampler.h"
 #include "prof/sample/threads.h"
+#include "prof/script/script.h"
 #include "prof/table/depot.h"
 #include "prof/table/records.h"
 #include "prof/unwind/unwind.h"
@@ -52,7 +53,9 @@ static uint32_t thread_id(mw_sampler_t *sampler) {
 /* The result of a walk. */
 typedef struct capture {
 	mw_unwind_result_t walk;
-	uint64_t known; /* ticket of the stack; 0: its frames have to be looked up */
+	uint64_t known;         /* ticket of the stack; 0: its frames have to be looked up */
+	uint32_t *places;       /* of the frames; NULL: no interpreter is known */
+	mw_script_sum_t script; /* script frames that belong between the native ones */
 	/* Generation of the module table, in which the PCs stand for certain frames; 0: the stack
 	 * has no code that may be unloaded. */
 	uint32_t generation;
@@ -93,9 +96,20 @@ static uint64_t ticket_of(uint32_t modules_generation, uint32_t number) {
 }
 
 static void walk(capture_t *c, uint64_t *frames) {
-	c->walk = MW_LIKELY(mw_program_hooks_are_off())
-			  ? mw_unwind_capture_caller(frames, depth_max)
-			  : mw_program_hook_capture(frames, depth_max);
+	bool is_own = MW_LIKELY(mw_program_hooks_are_off()) ||
+		      (c->places && !mw_program_hook(MW_PROGRAM_HOOK_BACKTRACE));
+	c->walk = is_own ? mw_unwind_capture_caller(frames, c->places, depth_max)
+			 : mw_program_hook_capture(frames, depth_max);
+	if (!is_own)
+		c->places = NULL;
+}
+
+/* Reads the script frames after the walk: an interpreter that may be unloaded is only asked if its
+ * code is on the stack. */
+static void sum_script(capture_t *c, const uint64_t *frames) {
+	c->script = (mw_script_sum_t){.key = 0};
+	if (c->places && (mw_script_is_permanent() || mw_script_is_on_stack(frames, c->walk.depth)))
+		c->script = mw_script_sum();
 }
 
 static void capture(capture_t *c, uint64_t *frames) {
@@ -104,8 +118,9 @@ static void capture(capture_t *c, uint64_t *frames) {
 		walk(c, frames);
 	while (MW_UNLIKELY(c->walk.met_unknown) &&
 	       mw_new_objects_learn(&objects, frames, c->walk.depth));
+	sum_script(c, frames);
 	c->generation = c->walk.stamps ? mw_modules_generation() : 0;
-	c->known = c->walk.cached_value;
+	c->known = c->walk.cached_key == c->script.key ? c->walk.cached_value : 0;
 	if (c->known >> TICKET_MODULES_SHIFT << TICKET_MODULES_SHIFT != modules_part(c->generation))
 		c->known = 0;
 }
@@ -131,11 +146,25 @@ static uint32_t find_by_sums(mw_frame_sums_t *known, uint64_t *frames, unsigned 
 		.outermost = known->frames, .inwards = 1, .sum = sum, .depth = depth});
 }
 
+/* Looks for a stack with script frames. *depth becomes its number of frames. */
+static MW_NOINLINE uint32_t find_merged(capture_t *c, uint64_t *frames, unsigned *depth) {
+	mw_script_stack_t stack = {.frames = frames,
+				   .places = c->places,
+				   .depth = c->walk.depth,
+				   .max = depth_max,
+				   .truncated = c->walk.truncated};
+	mw_script_merge(&stack);
+	*depth = stack.depth;
+	return mw_depot_find(frames, stack.depth, stack.truncated);
+}
+
 /* Finds or adds the stack and returns its number. Called with the tables' lock. */
 static MW_NOINLINE uint32_t find_stack(capture_t *c, uint64_t *frames) {
 	uint32_t number;
+	unsigned depth = c->walk.depth;
 	bool is_lasting = c->walk.is_stamped;
-	mw_frame_sums_t *sums = mw_unwind_take_sums(c->walk.generation);
+	mw_frame_sums_t *sums =
+		c->script.count == 0 ? mw_unwind_take_sums(c->walk.generation) : NULL;
 	if (MW_LIKELY(sums && c->walk.depth > 0)) {
 		number = find_by_sums(sums, frames, c->walk.depth);
 		mw_unwind_let_sums_go();
@@ -143,13 +172,15 @@ static MW_NOINLINE uint32_t find_stack(capture_t *c, uint64_t *frames) {
 		if (sums)
 			mw_unwind_let_sums_go();
 		is_lasting |= mw_modules_encode(frames, c->walk.depth);
-		number = mw_depot_find(frames, c->walk.depth, c->walk.truncated);
+		number = MW_LIKELY(c->script.count == 0)
+				 ? mw_depot_find(frames, depth, c->walk.truncated)
+				 : find_merged(c, frames, &depth);
 	}
 	/* A stack that was cut because the tables are full is not remembered: the tables may grow
 	 * later, after a limit of the address space was raised. */
-	if (is_lasting && mw_depot_depth(number) == c->walk.depth &&
-	    number >> TICKET_NUMBER_BITS == 0)
-		mw_unwind_remember(c->walk.generation, ticket_of(c->generation, number));
+	if (is_lasting && mw_depot_depth(number) == depth && number >> TICKET_NUMBER_BITS == 0)
+		mw_unwind_remember(c->walk.generation, ticket_of(c->generation, number),
+				   c->script.key);
 	return number;
 }
 
@@ -183,13 +214,16 @@ static MW_NOINLINE void probe_free(uint64_t address) {
 	mw_probe_free(address);
 }
 
-static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_request_t *request,
-				    uint64_t mean_bytes, uint64_t now_ns) {
+/* `places`: room for those of the frames; NULL: no interpreter is known. */
+static MW_NOINLINE mw_record_id_t record_sample(mw_sampler_t *sampler,
+						const mw_sample_request_t *request,
+						uint64_t mean_bytes, uint64_t now_ns,
+						uint32_t *places) {
 	/* The frames lie on the program's stack, because all threads take samples and none waits
 	 * for another. */
 	uint64_t frames[MW_PROF_DEPTH_MAX];
 	mw_unwind_sampled(now_ns, mean_bytes == 1);
-	capture_t stack;
+	capture_t stack = {.places = places};
 	capture(&stack, frames);
 	if (mean_bytes)
 		mw_program_hook_sampled(request, frames, stack.walk.depth);
@@ -213,6 +247,14 @@ static mw_record_id_t record_sample(mw_sampler_t *sampler, const mw_sample_reque
 	if (MW_UNLIKELY(request->certain))
 		mw_triggers_request(request->requested_bytes, sample.stack);
 	return record;
+}
+
+/* Records the sample of a process with an interpreter. */
+static MW_NOINLINE mw_record_id_t record_with_script(mw_sampler_t *sampler,
+						     const mw_sample_request_t *request,
+						     uint64_t mean_bytes, uint64_t now_ns) {
+	uint32_t places[MW_PROF_DEPTH_MAX];
+	return record_sample(sampler, request, mean_bytes, now_ns, places);
 }
 
 /* Adjusts the thread's T to the limit on the cost of samples. The state file holds the largest
@@ -262,7 +304,9 @@ static MW_NOINLINE mw_record_id_t take_any(mw_sampler_t *sampler,
 	if ((mean_bytes != 0 || request->certain) && !mw_prof_ignoring &&
 	    mw_prof_thread_is_active() && mw_control_need_tables()) {
 		uint64_t now_ns = mw_os_quick_ns();
-		record = record_sample(sampler, request, mean_bytes, now_ns);
+		record = mw_script_is_on()
+				 ? record_with_script(sampler, request, mean_bytes, now_ns)
+				 : record_sample(sampler, request, mean_bytes, now_ns, NULL);
 		if (mw_sampler_ends_window(sampler))
 			limit_cost(sampler, now_ns);
 		if (is_maintenance_due(now_ns))
@@ -281,6 +325,18 @@ static inline bool is_ordinary(const mw_sampler_t *sampler, const mw_sample_requ
 	       mw_prof_thread_is_active();
 }
 
+/* Returns the number that was noted for the thread's stack; 0: none. The script frames are its key.
+ * They are only read if the interpreter is there for sure. */
+static uint64_t recognise(void) {
+	uint64_t key = 0;
+	if (mw_script_is_on()) {
+		if (!mw_script_is_permanent())
+			return 0;
+		key = mw_script_sum().key;
+	}
+	return mw_unwind_recognise(key);
+}
+
 /* Most samples have the stack of one of the thread's last samples. For them the function walks and
  * looks up nothing, makes no system call and keeps errno. */
 mw_record_id_t mw_sample_taken(mw_hook_thread_t *thread, const mw_sample_request_t *request) {
@@ -288,7 +344,7 @@ mw_record_id_t mw_sample_taken(mw_hook_thread_t *thread, const mw_sample_request
 	uint64_t mean_bytes = mw_sampler_mean_of(sampler, request->draw_generation);
 	uint64_t cached_value = 0;
 	if (mean_bytes != 0 && is_ordinary(sampler, request))
-		cached_value = mw_unwind_recognise();
+		cached_value = recognise();
 	/* With another generation of the module table, the number may mean another stack. */
 	if (MW_UNLIKELY(cached_value == 0) || MW_UNLIKELY(!is_of_these_modules(cached_value)))
 		return take_any(sampler, request);
@@ -331,7 +387,8 @@ static void note_free(mw_record_id_t record, const mw_sample_t *sample, const mw
 static MW_COLD void remove_noted(mw_record_id_t record, const mw_release_t *release,
 				 mw_sample_t *sample) {
 	uint64_t frames[MW_PROF_DEPTH_MAX];
-	capture_t stack;
+	uint32_t places[MW_PROF_DEPTH_MAX];
+	capture_t stack = {.places = mw_script_is_on() ? places : NULL};
 	bool is_noted = mw_prof_log_is_on() || mw_prof_recent_is_on();
 	if (is_noted) {
 		/* mw_unwind_entry may belong to an allocation function whose hook calls free(), so

@@ -25,8 +25,9 @@
  * allocates memory. An entry of zeros was never written, or never copied to the file
  * (MW_STATE_FILE_FULL). doc/reference/state-file.md describes the file for authors of readers.
  *
- * Reading order: layout.h, lease.h, leak_check.h, tool_entry.h, settings.h and settings.def,
- * stats.h and stats.def, sample_types.def, dump_reasons.def. */
+ * Reading order: layout.h, script_frames.h and script_kinds.def, heap_chunks.h, lease.h,
+ * leak_check.h, tool_entry.h, settings.h and settings.def, stats.h and stats.def, sample_types.def,
+ * dump_reasons.def. */
 #ifndef MW_STATE_LAYOUT_H
 #define MW_STATE_LAYOUT_H
 
@@ -36,7 +37,9 @@
 
 #include "base/compiler.h"
 #include "state/cpu_source.h"
+#include "state/heap_chunks.h"
 #include "state/leak_check.h"
+#include "state/script_frames.h"
 #include "state/settings.h"
 
 #define MW_STATE_MAGIC "MALLOWST"
@@ -69,6 +72,8 @@ typedef enum mw_state_section_id {
 	MW_SECTION_LEAK_CHECK, /* one mw_state_leak_check_t: the last leak check */
 	MW_SECTION_LEAKS,      /* mw_state_leak_t[]: sampled blocks that it found leaked */
 	MW_SECTION_CHUNKS,     /* mw_state_chunk_t[]: the last heap walk's map; in the file only */
+	MW_SECTION_FUNCTIONS,  /* mw_state_function_t[]; entry 0 is unused */
+	MW_SECTION_TEXTS,      /* uint64_t[]: see MW_TEXT_*; entry 0 is unused */
 	MW_SECTION_COUNT,
 } mw_state_section_id_t;
 
@@ -265,7 +270,8 @@ typedef struct mw_state_live {
 	/* Bytes given back to the kernel for the last control.want_trims; before trims_done. */
 	_Atomic uint64_t trimmed_bytes;
 	_Atomic uint32_t trims_done;
-	char dump_name[MW_STATE_DUMP_NAME_BYTES]; /* pattern of dump names */
+	_Atomic uint64_t functions_used, texts_used; /* 0: no interpreter was met */
+	char dump_name[MW_STATE_DUMP_NAME_BYTES];    /* pattern of dump names */
 	/* Path of the newest dump. A longer path is stored as MW_STATE_PATH_CUT and the path's
 	 * end. */
 	char last_dump[MW_STATE_DUMP_PATH_BYTES];
@@ -301,7 +307,7 @@ typedef struct mw_state_module {
 /* A frame. Bit 63: the address is an exact PC (the frame was interrupted by a signal); 0: a return
  * address. Bits 62..48: module index + 1; 0: no module. Bits 47..0: address in the ELF file (PC -
  * bias); without a module the PC. MW_FRAME_KERNEL in place of a module: the PC is an address in the
- * kernel, where bits 63..48 are 1. */
+ * kernel, where bits 63..48 are 1. A frame of a script: see script_frames.h. */
 #define MW_FRAME_EXACT ((uint64_t)1 << 63)
 #define MW_FRAME_MODULE_SHIFT 48
 #define MW_FRAME_MODULE_MAX 0x7fffu
@@ -489,36 +495,6 @@ typedef struct mw_state_range {
 	uint64_t stack; /* of MW_RANGE_MAPPING: number of the stack; else 0 */
 } mw_state_range_t;
 
-/* Contents of a slice of 64 KiB. */
-typedef enum mw_slice_kind {
-	MW_SLICE_FREE,    /* free, and its memory was given back or never touched */
-	MW_SLICE_DIRTY,   /* free, and its memory is resident */
-	MW_SLICE_MUZZY,   /* free, and the kernel takes its memory when it needs some */
-	MW_SLICE_SMALL,   /* blocks of one size */
-	MW_SLICE_SAMPLED, /* sampled blocks */
-	MW_SLICE_LARGE,   /* the first slice of a large block */
-	MW_SLICE_MORE,    /* another slice of the block or run before it */
-	MW_SLICE_UNMAPPED,
-	MW_SLICE_KINDS,
-} mw_slice_kind_t;
-
-typedef struct mw_state_slice {
-	uint8_t kind;            /* mw_slice_kind_t */
-	uint8_t hole_pages;      /* kernel pages between its blocks that were given back */
-	uint16_t block_units;    /* SMALL: bytes of a block, in units of 16 */
-	uint16_t used_blocks;    /* SMALL, SAMPLED */
-	uint16_t touched_blocks; /* SMALL: ever used, and not in a hole; LARGE: kernel pages */
-} mw_state_slice_t;
-
-/* A chunk of 4 MiB.  Its first slice is metadata; slices[i] is slice i + 1. */
-#define MW_STATE_SLICES 63u
-#define MW_STATE_SLICE_BYTES 65536u
-#define MW_STATE_BLOCK_UNIT_BYTES 16u
-typedef struct mw_state_chunk {
-	uint64_t start;
-	mw_state_slice_t slices[MW_STATE_SLICES];
-} mw_state_chunk_t;
-
 _Static_assert(sizeof(mw_state_section_t) == 32, "file format");
 _Static_assert(sizeof(mw_state_header_t) <= MW_STATE_PAGE_BYTES, "file format");
 _Static_assert(sizeof(mw_state_control_t) == 576, "file format");
@@ -538,7 +514,6 @@ _Static_assert(sizeof(mw_state_cpu_t) == 32, "file format");
 _Static_assert((int)MW_CPU_STATES <= (int)UINT16_MAX, "mw_state_cpu_t.state");
 _Static_assert(sizeof(mw_state_leak_check_t) <= MW_STATE_PAGE_BYTES, "file format");
 _Static_assert(sizeof(mw_state_leak_t) == 64, "file format");
-_Static_assert(sizeof(mw_state_chunk_t) == 512, "file format");
 
 /* Returns the size of an entry in this version of the layout. Always inlined: a section that the
  * compiler knows needs no table. */
@@ -562,6 +537,8 @@ MW_ALWAYS_INLINE uint64_t mw_state_stride(mw_state_section_id_t section) {
 		[MW_SECTION_LEAK_CHECK] = sizeof(mw_state_leak_check_t),
 		[MW_SECTION_LEAKS] = sizeof(mw_state_leak_t),
 		[MW_SECTION_CHUNKS] = sizeof(mw_state_chunk_t),
+		[MW_SECTION_FUNCTIONS] = sizeof(mw_state_function_t),
+		[MW_SECTION_TEXTS] = sizeof(uint64_t),
 	};
 	return strides[section];
 }
@@ -580,7 +557,7 @@ MW_ALWAYS_INLINE mw_state_first_t mw_state_first(mw_state_section_id_t section) 
 	static const mw_state_first_t firsts[MW_SECTION_COUNT] = {
 		[MW_SECTION_EVENTS] = {3072, 16},    [MW_SECTION_THREADS] = {3584, 16},
 		[MW_SECTION_CONTROL] = {4096, 1},    [MW_SECTION_LIVE] = {4672, 1},
-		[MW_SECTION_NODES] = {6656, 64},     [MW_SECTION_FRAMES] = {7168, 64},
+		[MW_SECTION_NODES] = {6688, 60},     [MW_SECTION_FRAMES] = {7168, 64},
 		[MW_SECTION_SIZES] = {7680, 8},      [MW_SECTION_STACKS] = {8192, 16},
 		[MW_SECTION_LIFETIMES] = {10240, 8}, [MW_SECTION_RECORDS] = {11264, 16},
 		[MW_SECTION_MODULES] = {12288, 4},   [MW_SECTION_TIMELINE] = {14336, 32},
@@ -595,6 +572,6 @@ MW_ALWAYS_INLINE uint64_t mw_state_first_bytes(mw_state_section_id_t section) {
 }
 
 _Static_assert(sizeof(mw_state_header_t) <= 3072, "file format: the first events stand behind");
-_Static_assert(4672 + sizeof(mw_state_live_t) <= 6656, "file format: the first nodes stand behind");
+_Static_assert(4672 + sizeof(mw_state_live_t) <= 6688, "file format: the first nodes stand behind");
 
 #endif

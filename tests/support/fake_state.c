@@ -34,6 +34,8 @@ static void lay_out(fake_state_t *s) {
 	add_section(s, MW_SECTION_LEAK_CHECK, &offset, 1, sizeof(mw_state_leak_check_t));
 	add_section(s, MW_SECTION_LEAKS, &offset, FAKE_LEAKS, sizeof(mw_state_leak_t));
 	add_section(s, MW_SECTION_CHUNKS, &offset, FAKE_CHUNKS, sizeof(mw_state_chunk_t));
+	add_section(s, MW_SECTION_FUNCTIONS, &offset, FAKE_FUNCTIONS, sizeof(mw_state_function_t));
+	add_section(s, MW_SECTION_TEXTS, &offset, FAKE_TEXTS, sizeof(uint64_t));
 	add_section(s, MW_SECTION_THREADS, &offset, FAKE_THREADS, sizeof(mw_state_thread_t));
 	add_section(s, MW_SECTION_CLASSES, &offset, FAKE_CLASSES, sizeof(mw_state_class_t));
 	add_section(s, MW_SECTION_RANGES, &offset, FAKE_RANGES, sizeof(mw_state_range_t));
@@ -67,6 +69,8 @@ void fake_state_init(fake_state_t *s) {
 	s->cpu = section(s, MW_SECTION_CPU);
 	s->leak_check = section(s, MW_SECTION_LEAK_CHECK);
 	s->leaks = section(s, MW_SECTION_LEAKS);
+	s->functions = section(s, MW_SECTION_FUNCTIONS);
+	s->texts = section(s, MW_SECTION_TEXTS);
 	s->classes = section(s, MW_SECTION_CLASSES);
 	s->ranges = section(s, MW_SECTION_RANGES);
 

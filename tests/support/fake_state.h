@@ -23,6 +23,8 @@ enum {
 	FAKE_CPU = 8,
 	FAKE_LEAKS = 8,
 	FAKE_CHUNKS = 4,
+	FAKE_FUNCTIONS = 8,
+	FAKE_TEXTS = 64,
 	FAKE_CLASSES = 8,
 	FAKE_RANGES = 8,
 };
@@ -47,6 +49,8 @@ typedef struct fake_state {
 	mw_state_cpu_t *cpu;
 	mw_state_leak_check_t *leak_check;
 	mw_state_leak_t *leaks;
+	mw_state_function_t *functions;
+	uint64_t *texts;
 	mw_state_class_t *classes;
 	mw_state_range_t *ranges;
 } fake_state_t;

@@ -39,8 +39,8 @@ static bool is_in(uint64_t pc, const void *function) {
 /* As malloc does. */
 static NOINLINE void enter(captured_t *stack) {
 	mw_unwind_entry = (const uintptr_t *)__builtin_frame_address(0);
-	stack->recognised = mw_unwind_recognise();
-	stack->result = mw_unwind_capture_caller(stack->pcs, MW_UNWIND_DEPTH_MAX);
+	stack->recognised = mw_unwind_recognise(0);
+	stack->result = mw_unwind_capture_caller(stack->pcs, NULL, MW_UNWIND_DEPTH_MAX);
 	mw_unwind_entry = NULL;
 }
 
@@ -91,7 +91,7 @@ static visited_t visit(const char *path) {
 		/* On machines with a link register the walk begins further in. */
 		CHECK(stack.recognised != 0 || i < 3 || !has_walk_cache || MW_OS_HAS_LINK_REGISTER);
 		CHECK(stack.recognised == 0 || stack.recognised == stamps);
-		mw_unwind_remember(stack.result.generation, stamps);
+		mw_unwind_remember(stack.result.generation, stamps, 0);
 	}
 	CHECK(dlclose(handle) == 0);
 	return (visited_t){.pc = stack.pcs[1], .stamps = stamps};

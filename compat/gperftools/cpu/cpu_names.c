@@ -56,7 +56,7 @@ int ProfilerGetStackTrace(void **result, int max_depth, int skip_count, const vo
 	uint64_t pcs[MW_GPC_DEPTH_MAX];
 	unsigned depth, first = 0;
 	if (uc) {
-		depth = mw_unwind_capture_interrupted(uc, pcs, MW_GPC_DEPTH_MAX).depth;
+		depth = mw_unwind_capture_interrupted(uc, pcs, NULL, MW_GPC_DEPTH_MAX).depth;
 	} else {
 		uintptr_t caller = (uintptr_t)__builtin_return_address(0);
 		depth = mw_unwind_capture(pcs, MW_GPC_DEPTH_MAX).depth;

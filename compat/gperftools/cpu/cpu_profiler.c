@@ -62,7 +62,7 @@ static void on_sample(const void *context, uint64_t samples) {
 	if (number < BUFFERS) {
 		uint64_t *pcs = frames[number];
 		unsigned depth =
-			mw_unwind_capture_interrupted(context, pcs, MW_GPC_DEPTH_MAX).depth;
+			mw_unwind_capture_interrupted(context, pcs, NULL, MW_GPC_DEPTH_MAX).depth;
 		for (unsigned i = 0; i < depth; i++)
 			pcs[i] &= ~MW_FRAME_EXACT;
 		counted = mw_gpc_stacks_add(pcs, depth, samples);

@@ -36,12 +36,8 @@ static const void *pointer(uintptr_t bias, uintptr_t value) {
 	return (const void *)(value < bias ? value + bias : value);
 }
 
-static bool read_dynamic(const struct dl_phdr_info *info, dynamic_t *dynamic) {
-	const ElfW(Dyn) *entry = NULL;
-	*dynamic = (dynamic_t){.bias = info->dlpi_addr};
-	for (unsigned i = 0; i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			entry = (const ElfW(Dyn) *)(dynamic->bias + info->dlpi_phdr[i].p_vaddr);
+static bool read_entries(uintptr_t bias, const ElfW(Dyn) * entry, dynamic_t *dynamic) {
+	*dynamic = (dynamic_t){.bias = bias};
 	for (; entry && entry->d_tag != DT_NULL; entry++) {
 		const void *value = pointer(dynamic->bias, entry->d_un.d_ptr);
 		if (entry->d_tag == DT_SYMTAB)
@@ -58,7 +54,15 @@ static bool read_dynamic(const struct dl_phdr_info *info, dynamic_t *dynamic) {
 	return dynamic->symbols && dynamic->strings;
 }
 
-static void *address_if(const dynamic_t *dynamic, uint32_t index, const char *name) {
+static bool read_dynamic(const struct dl_phdr_info *info, dynamic_t *dynamic) {
+	const ElfW(Dyn) *entry = NULL;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			entry = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	return read_entries(info->dlpi_addr, entry, dynamic);
+}
+
+static const ElfW(Sym) * symbol_if(const dynamic_t *dynamic, uint32_t index, const char *name) {
 	const ElfW(Sym) *symbol = &dynamic->symbols[index];
 	unsigned type = symbol->st_info & 0xf;
 	bool is_usable = symbol->st_shndx != SHN_UNDEF && symbol->st_value != 0 &&
@@ -66,10 +70,10 @@ static void *address_if(const dynamic_t *dynamic, uint32_t index, const char *na
 			 !(dynamic->versions && (dynamic->versions[index] & VERSION_HIDDEN));
 	if (!is_usable || mw_strcmp(dynamic->strings + symbol->st_name, name) != 0)
 		return NULL;
-	return (void *)(dynamic->bias + symbol->st_value);
+	return symbol;
 }
 
-static void *find_by_gnu_hash(const dynamic_t *dynamic, const char *name) {
+static const ElfW(Sym) * find_by_gnu_hash(const dynamic_t *dynamic, const char *name) {
 	const uint32_t *table = dynamic->gnu_hash;
 	uint32_t buckets = table[0], first = table[1], words = table[2], shift = table[3];
 	const ElfW(Addr) *bloom = (const ElfW(Addr) *)(table + 4);
@@ -87,19 +91,34 @@ static void *find_by_gnu_hash(const dynamic_t *dynamic, const char *name) {
 		return NULL;
 	for (;; index++) {
 		uint32_t other = chain[index - first];
-		void *address = (other | 1) == (hash | 1) ? address_if(dynamic, index, name) : NULL;
-		if (address || (other & 1)) /* the last one of the bucket */
-			return address;
+		const ElfW(Sym) *symbol =
+			(other | 1) == (hash | 1) ? symbol_if(dynamic, index, name) : NULL;
+		if (symbol || (other & 1)) /* the last one of the bucket */
+			return symbol;
 	}
 }
 
 /* Libraries that have only the old table are few: all their symbols are compared. */
-static MW_COLD void *find_in_all(const dynamic_t *dynamic, const char *name) {
+static MW_COLD const ElfW(Sym) * find_in_all(const dynamic_t *dynamic, const char *name) {
 	uint32_t count = dynamic->hash ? dynamic->hash[1] : 0;
-	void *address = NULL;
-	for (uint32_t index = 1; index < count && !address; index++)
-		address = address_if(dynamic, index, name);
-	return address;
+	const ElfW(Sym) *symbol = NULL;
+	for (uint32_t index = 1; index < count && !symbol; index++)
+		symbol = symbol_if(dynamic, index, name);
+	return symbol;
+}
+
+static const ElfW(Sym) * find_in(const dynamic_t *dynamic, const char *name) {
+	return dynamic->gnu_hash ? find_by_gnu_hash(dynamic, name) : find_in_all(dynamic, name);
+}
+
+mw_os_symbol_t mw_os_find_symbol_of(const struct link_map *object, const char *name) {
+	dynamic_t dynamic;
+	const ElfW(Sym) *symbol = read_entries(object->l_addr, object->l_ld, &dynamic)
+					  ? find_in(&dynamic, name)
+					  : NULL;
+	return symbol ? (mw_os_symbol_t){.start = object->l_addr + symbol->st_value,
+					 .bytes = symbol->st_size}
+		      : (mw_os_symbol_t){.start = 0};
 }
 
 static int search_object(struct dl_phdr_info *info, size_t info_bytes, void *argument) {
@@ -115,9 +134,9 @@ static int search_object(struct dl_phdr_info *info, size_t info_bytes, void *arg
 		return 0;
 	for (size_t i = 0; i < search->count; i++) {
 		const char *name = search->names + i * search->stride;
-		if (!search->found[i])
-			search->found[i] = dynamic.gnu_hash ? find_by_gnu_hash(&dynamic, name)
-							    : find_in_all(&dynamic, name);
+		const ElfW(Sym) *symbol = search->found[i] ? NULL : find_in(&dynamic, name);
+		if (symbol)
+			search->found[i] = (void *)(dynamic.bias + symbol->st_value);
 		all &= search->found[i] != NULL;
 	}
 	return all; /* ends the visit */

@@ -24,6 +24,15 @@
 void mw_os_find_symbols(const char *names, size_t stride, size_t count, void **found,
 			bool behind_own);
 
+typedef struct mw_os_symbol {
+	uintptr_t start; /* 0: there is none */
+	size_t bytes;
+} mw_os_symbol_t;
+
+/* Looks for a symbol that one object defines. The object stays loaded during the call. Takes no
+ * lock: async-signal-safe. */
+mw_os_symbol_t mw_os_find_symbol_of(const struct link_map *object, const char *name);
+
 /* Returns whether a segment of the object contains the address. */
 static inline bool mw_os_object_contains(const struct dl_phdr_info *info, uintptr_t address) {
 	for (unsigned i = 0; i < info->dlpi_phnum; i++)

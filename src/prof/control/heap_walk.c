@@ -13,6 +13,7 @@
 #include "os/time/clock.h"
 #include "prof/mappings/mappings.h"
 #include "prof/mappings/resident_pages.h"
+#include "prof/script/script.h"
 #include "prof/store/published.h"
 #include "prof/store/store.h"
 #include "prof/table/collect.h"
@@ -89,6 +90,7 @@ static void write_profiler_range(uintptr_t start, uintptr_t limit) {
 static void write_own_ranges(void) {
 	mw_store_visit(write_profiler_range);
 	mw_depot_visit(write_profiler_range);
+	mw_script_visit(write_profiler_range);
 	mw_collect_visit(write_profiler_range);
 	mw_mappings_visit_memory(write_profiler_range);
 }

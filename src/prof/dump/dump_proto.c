@@ -57,6 +57,8 @@ static const char *const type_texts[][2] = {
 /* Locations that are no code: for an unknown stack, and behind a stack that was cut. Their
  * functions have the same numbers. A frame's location is numbered after them. */
 enum { ID_UNKNOWN = 1, ID_TRUNCATED, ID_FRAMES };
+/* Function number i of scripts (state/script_frames.h) has the number ID_FUNCTIONS + i. */
+enum { ID_FUNCTIONS = ID_FRAMES };
 #define VARINT_BYTES 10u
 #define MESSAGE_BYTES ((MW_PROF_DEPTH_MAX + ALL_TYPES + 16) * VARINT_BYTES)
 
@@ -129,6 +131,16 @@ static bool is_new(writer_t *w, uint64_t id) {
 	return !known;
 }
 
+/* Adds function and line of a script's frame to its location. */
+static void put_script_line(writer_t *w, uint64_t place) {
+	unsigned char line[4 * VARINT_BYTES];
+	size_t length = encode(line, 1 << 3);
+	length += encode(line + length, ID_FUNCTIONS + (place >> MW_SCRIPT_LINE_BITS));
+	length += encode(line + length, 2 << 3);
+	length += encode(line + length, place & MW_SCRIPT_LINE_MAX);
+	put_nested(w, 4, line, length);
+}
+
 /* Returns the location's number; writes the location if it is new. */
 static uint64_t location(writer_t *w, uint32_t number) {
 	uint64_t id = ID_FRAMES + (uint64_t)number;
@@ -137,6 +149,8 @@ static uint64_t location(writer_t *w, uint32_t number) {
 		put_number(w, 1, id);
 		put_number(w, 2, mw_dump_frame_module(frame));
 		put_number(w, 3, mw_dump_frame_address(frame));
+		if (mw_dump_is_script(mw_dump_frame_module(frame)))
+			put_script_line(w, frame & MW_FRAME_ADDRESS_MASK);
 		send(w, PROFILE_LOCATION);
 	}
 	return id;
@@ -254,6 +268,9 @@ static void write_mapping(writer_t *w, uint64_t number) {
 	put_number(w, 4, module->file_offset);
 	put_number(w, 5, TEXT_MODULES + 2 * number);
 	put_number(w, 6, TEXT_MODULES + 2 * number + 1);
+	/* Its locations need no look-up: has_functions, has_filenames, has_line_numbers. */
+	for (unsigned field = 7; field <= 9 && mw_dump_is_script(number + 1); field++)
+		put_number(w, field, 1);
 	send(w, PROFILE_MAPPING);
 }
 
@@ -280,6 +297,35 @@ static void write_module_texts(writer_t *w, uint64_t count) {
 		send_text(w, build_id, mw_strlen(build_id));
 	}
 }
+
+/* Writes the functions of scripts. Their texts follow those of `modules` modules, in the same
+ * order: a name and a file for each function. */
+static void write_functions(writer_t *w, uint64_t modules, uint64_t count) {
+	for (uint64_t i = 0; i < count && w->out->result == MW_OK; i++) {
+		uint64_t text = TEXT_MODULES + 2 * (modules + i);
+		put_number(w, 1, ID_FUNCTIONS + i);
+		put_number(w, 2, text);
+		put_number(w, 3, text);
+		put_number(w, 4, text + 1);
+		put_number(w, 5, mw_dump_function(i)->first_line);
+		send(w, PROFILE_FUNCTION);
+	}
+}
+
+static void write_function_texts(writer_t *w, uint64_t count) {
+	char *text = (char *)w->message; /* which is empty */
+	static const char unknown[] = "[unknown]";
+	for (uint64_t i = 0; i < count && w->out->result == MW_OK; i++) {
+		const mw_state_function_t *function = mw_dump_function(i);
+		unsigned bytes = mw_dump_text(function->name, text);
+		if (bytes > 0)
+			send_text(w, text, bytes);
+		else
+			send_text(w, unknown, sizeof unknown - 1);
+		send_text(w, text, mw_dump_text(function->file, text));
+	}
+}
+_Static_assert(MESSAGE_BYTES >= MW_TEXT_BYTES_MAX, "a text fits");
 
 /* Writes facts that the command reads (tools/mallow/formats/proto/proto_read.c). */
 static void write_comments(writer_t *w) {
@@ -350,14 +396,16 @@ static void write_all(writer_t *w) {
 			   unit_text(texts, type_text(i)[1]));
 	write_stacks(w);
 	/* Counted after the stacks were written, because modules are added before their stacks. */
-	uint64_t modules = mw_dump_module_count();
+	uint64_t modules = mw_dump_module_count(), functions = mw_dump_function_count();
 	write_mappings(w, modules);
+	write_functions(w, modules, functions);
 	for (unsigned i = 0; i < TEXT_TYPES; i++)
 		send_text(w, texts[i], mw_strlen(texts[i]));
 	for (unsigned i = 0; i < ALL_TYPES; i++)
 		send_text(w, type_text(i)[0], mw_strlen(type_text(i)[0]));
 	write_comments(w);
 	write_module_texts(w, modules);
+	write_function_texts(w, functions);
 	write_times(w);
 }
 

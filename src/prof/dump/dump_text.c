@@ -182,6 +182,24 @@ static void write_libraries(mw_writer_t *out, const unloaded_t *unloaded) {
 	}
 }
 
+/* Names of scripts' frames, which no file has. Bits 47..22 of such a frame's address are the number
+ * of its function, the lower bits its line (state/script_frames.h). */
+static MW_NOINLINE void write_functions(mw_writer_t *out) {
+	char text[MW_TEXT_BYTES_MAX];
+	uint64_t count = mw_dump_function_count();
+	if (count > 0)
+		mw_writer_print(out, "\nSCRIPT_FUNCTIONS:\n");
+	for (uint64_t i = 1; i < count && out->result == MW_OK; i++) {
+		const mw_state_function_t *function = mw_dump_function(i);
+		mw_writer_print(out, "%u %lu %u ", function->kind, (unsigned long)i,
+				function->first_line);
+		mw_writer_put(out, text, mw_dump_text(function->name, text));
+		mw_writer_put(out, "\t", 1);
+		mw_writer_put(out, text, mw_dump_text(function->file, text));
+		mw_writer_put(out, "\n", 1);
+	}
+}
+
 bool mw_dump_write_heap_v2(mw_writer_t *out) {
 	mw_dump_counts_t total = {0}, counts;
 	mw_dump_threads_t *threads = mw_dump_threads_gather();
@@ -205,5 +223,6 @@ bool mw_dump_write_heap_v2(mw_writer_t *out) {
 	if (threads)
 		mw_dump_threads_drop(threads);
 	write_libraries(out, &unloaded);
+	write_functions(out);
 	return true;
 }

@@ -154,6 +154,32 @@ uint64_t mw_dump_frame_module(uint64_t frame) {
 	return module <= mw_dump_module_count() ? module : 0;
 }
 
+uint64_t mw_dump_function_count(void) {
+	return used_of(&mw_store_live()->functions_used);
+}
+
+const mw_state_function_t *mw_dump_function(uint64_t number) {
+	return mw_store_private(MW_SECTION_FUNCTIONS, number);
+}
+
+unsigned mw_dump_text(uint32_t number, char text[MW_TEXT_BYTES_MAX]) {
+	if (number == 0)
+		return 0;
+	uint64_t bytes = *(const uint64_t *)mw_store_private(MW_SECTION_TEXTS, number + 1);
+	if (bytes > MW_TEXT_BYTES_MAX)
+		return 0;
+	for (unsigned at = 0; at < bytes; at++) {
+		const char *word =
+			mw_store_private(MW_SECTION_TEXTS, number + MW_TEXT_HEAD_ENTRIES + at / 8);
+		text[at] = word[at % 8] >= 0 && word[at % 8] < ' ' ? '?' : word[at % 8];
+	}
+	return (unsigned)bytes;
+}
+
+bool mw_dump_is_script(uint64_t module) {
+	return module != 0 && mw_script_is_module(mw_dump_module(module - 1)->start);
+}
+
 static uint64_t return_address(uint64_t frame) {
 	return mw_dump_frame_address(frame) + !(frame & MW_FRAME_EXACT);
 }

@@ -52,6 +52,14 @@ uint64_t mw_dump_frame_module(uint64_t frame);
 /* Returns the address to look up: for a return address an address inside of the call. */
 uint64_t mw_dump_frame_address(uint64_t frame);
 
+/* Functions of scripts (state/script_frames.h), entry 0 included; 0: there are none. */
+uint64_t mw_dump_function_count(void);
+const mw_state_function_t *mw_dump_function(uint64_t number);
+/* Copies a text of theirs without control characters. Returns its bytes; 0: it is not known. */
+unsigned mw_dump_text(uint32_t number, char text[MW_TEXT_BYTES_MAX]);
+/* Returns whether the module's frames are those of scripts; `module`: as mw_dump_frame_module(). */
+bool mw_dump_is_script(uint64_t module);
+
 /* Writes up to `max` return addresses of a stack, leaf first, and returns their number. */
 unsigned mw_dump_return_addresses(uint64_t number, uint64_t *pcs, unsigned max);
 /* Writes a stack's return addresses as a JSON list, leaf first. */

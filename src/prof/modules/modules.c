@@ -21,6 +21,7 @@
 #include "os/unwind/object.h"
 #include "os/unwind/object_table.h"
 #include "prof/modules/module_elf.h"
+#include "prof/script/script.h"
 #include "prof/store/event_log.h"
 #include "prof/store/store.h"
 
@@ -169,6 +170,7 @@ static MW_COLD void mark_unloaded(uint32_t index) {
 	mw_both_t both = mw_store_both(MW_SECTION_MODULES, index);
 	mw_both_set64(both, MODULE(unloaded_ns), mw_os_realtime_ns());
 	mw_event_log_add(MW_EVENT_UNLOAD, index, 0);
+	mw_script_unloaded(modules.objects[index].start);
 	note_change();
 }
 
@@ -201,6 +203,63 @@ static uint32_t recognise(uint64_t identity) {
 	return NO_MODULE;
 }
 
+/* Adds an entry. Every entry below the count is complete, so the count is raised after the entry is
+ * written. Only one thread at a time adds. `object`: NULL for a pseudo-module. */
+static MW_COLD uint32_t append(const mw_state_module_t *module, const object_t *object,
+			       uint64_t identity) {
+	uint32_t index = modules_used();
+	if (index >= MODULES_MAX || index >= MW_FRAME_MODULE_MAX - 1 ||
+	    !mw_store_reach(MW_SECTION_MODULES, index)) {
+		mw_store_set_flag(MW_STATE_MODULES_FULL);
+		return NO_MODULE;
+	}
+	mw_both_copy(mw_store_both(MW_SECTION_MODULES, index), module, sizeof *module);
+	if (object) {
+		atomic_store_explicit(&modules.objects[index].link_map, object->link_map,
+				      memory_order_relaxed);
+		modules.objects[index].start = object->start;
+		modules.objects[index].limit = object->limit;
+		modules.objects[index].eh_frame = object->eh_frame;
+	}
+	/* Pairs with the acquire in recognise(). */
+	atomic_store_explicit(&modules.objects[index].identity, identity, memory_order_release);
+	mw_store_take(MW_SECTION_MODULES, 1);
+	note_change();
+	return index;
+}
+
+/* Returns the pseudo-module of an interpreter's frames. */
+static MW_COLD uint32_t script_module(mw_script_kind_t kind) {
+	const char *name = mw_script_module_name(kind);
+	uint32_t count = modules_used();
+	for (uint32_t i = 0; i < count; i++) {
+		const mw_state_module_t *module = mw_store_private(MW_SECTION_MODULES, i);
+		if (mw_script_is_module(module->start) && mw_strcmp(module->path, name) == 0)
+			return i;
+	}
+	mw_state_module_t module = {.start = mw_script_module_start(count),
+				    .limit = mw_script_module_start(count + 1),
+				    .bias = mw_script_module_start(count),
+				    .loaded_ns = mw_os_realtime_ns()};
+	mw_fmt(module.path, sizeof module.path, "%s", name);
+	return append(&module, NULL, 0);
+}
+
+/* Has the frames of the object's functions read, if it is an interpreter. */
+static MW_COLD void meet(const object_t *object, uintptr_t pc) {
+	uintptr_t lo, hi;
+	const mw_script_object_t met = {
+		.link_map = object->link_map,
+		.start = object->start,
+		.limit = object->limit,
+		.is_permanent = mw_os_object_permanent(pc, &lo, &hi) != MW_OS_NOT_PERMANENT,
+	};
+	mw_script_kind_t kind = object->link_map ? mw_script_recognise(&met) : MW_SCRIPT_KINDS;
+	uint32_t module = kind != MW_SCRIPT_KINDS ? script_module(kind) : NO_MODULE;
+	if (module != NO_MODULE)
+		mw_script_start(kind, &met, (uint64_t)(module + 1) << MW_FRAME_MODULE_SHIFT);
+}
+
 static MW_COLD uint32_t add(const object_t *object, uint64_t identity, uintptr_t pc) {
 	mw_state_module_t module = {0};
 	if (!mw_module_read_elf(object->start, object->limit, &module)) {
@@ -210,24 +269,8 @@ static MW_COLD uint32_t add(const object_t *object, uint64_t identity, uintptr_t
 	set_path(object, pc, &module);
 	module.loaded_ns = mw_os_realtime_ns();
 	unload_overlapping(module.start, module.limit);
-	/* Every entry below the count is complete, so the count is raised after the entry is
-	 * written. Only one thread at a time adds. */
-	uint32_t index = modules_used();
-	if (index >= MODULES_MAX || index >= MW_FRAME_MODULE_MAX - 1 ||
-	    !mw_store_reach(MW_SECTION_MODULES, index)) {
-		mw_store_set_flag(MW_STATE_MODULES_FULL);
-		return NO_MODULE;
-	}
-	mw_both_copy(mw_store_both(MW_SECTION_MODULES, index), &module, sizeof module);
-	atomic_store_explicit(&modules.objects[index].link_map, object->link_map,
-			      memory_order_relaxed);
-	modules.objects[index].start = object->start;
-	modules.objects[index].limit = object->limit;
-	modules.objects[index].eh_frame = object->eh_frame;
-	/* Pairs with the acquire in recognise(). */
-	atomic_store_explicit(&modules.objects[index].identity, identity, memory_order_release);
-	mw_store_take(MW_SECTION_MODULES, 1);
-	note_change();
+	uint32_t index = append(&module, object, identity);
+	meet(object, pc);
 	return index;
 }
 
@@ -236,7 +279,7 @@ static const struct link_map *link_map_of(uint32_t index) {
 }
 
 /* The object was unloaded and loaded again, or seemed to be. Called with the lock. */
-static MW_COLD void renew(uint32_t index, const object_t *object) {
+static MW_COLD void renew(uint32_t index, const object_t *object, uintptr_t pc) {
 	const mw_state_module_t *module = mw_store_private(MW_SECTION_MODULES, index);
 	atomic_store_explicit(&modules.objects[index].link_map, object->link_map,
 			      memory_order_relaxed);
@@ -244,6 +287,7 @@ static MW_COLD void renew(uint32_t index, const object_t *object) {
 		return;
 	unload_overlapping(module->start, module->limit);
 	mw_both_set64(mw_store_both(MW_SECTION_MODULES, index), MODULE(unloaded_ns), 0);
+	meet(object, pc);
 	note_change();
 }
 
@@ -252,7 +296,7 @@ static uint32_t add_or_renew(const object_t *object, uint64_t identity, uintptr_
 	uint32_t index = recognise(identity);
 	if (index == NO_MODULE)
 		return add(object, identity, pc);
-	renew(index, object);
+	renew(index, object, pc);
 	return index;
 }
 

@@ -26,7 +26,7 @@ mw_unwind_result_t mw_program_hook_capture(uint64_t *frames, unsigned max_depth)
 	mw_backtrace_t *backtrace = (mw_backtrace_t *)mw_program_hook(MW_PROGRAM_HOOK_BACKTRACE);
 	/* The hook's own allocations are not recorded, so the hook is not called for them. */
 	if (MW_LIKELY(!backtrace || mw_prof_ignoring))
-		return mw_unwind_capture_caller(frames, max_depth);
+		return mw_unwind_capture_caller(frames, NULL, max_depth);
 	return ask_program(backtrace, frames, max_depth);
 }
 

@@ -35,6 +35,10 @@
 /* Chunks of a heap of 64 GiB. */
 #define CHUNKS_LOG2 14
 #define EVENTS 512u
+/* Interpreted functions on sampled stacks: a large program has 10^5 functions, of which one in ten
+ * is on one. Their names and files take 60 bytes each on average. */
+#define FUNCTIONS_LOG2 16
+#define TEXTS_LOG2 20
 /* Each step halves the tables. Modules, which are few, stop at 2^8. */
 #define SHIFT_MAX 10u
 #define MODULES_SHIFT_MAX 4u
@@ -55,11 +59,11 @@ static struct {
 
 /* The sections in the file's order: smallest first. */
 static const mw_state_section_id_t file_order[MW_SECTION_COUNT] = {
-	MW_SECTION_CONTROL, MW_SECTION_LIVE,    MW_SECTION_EVENTS,     MW_SECTION_TIMELINE,
-	MW_SECTION_THREADS, MW_SECTION_CLASSES, MW_SECTION_RANGES,     MW_SECTION_MODULES,
-	MW_SECTION_STACKS,  MW_SECTION_NODES,   MW_SECTION_FRAMES,     MW_SECTION_LIFETIMES,
-	MW_SECTION_SIZES,   MW_SECTION_CPU,     MW_SECTION_LEAK_CHECK, MW_SECTION_LEAKS,
-	MW_SECTION_CHUNKS,  MW_SECTION_RECORDS,
+	MW_SECTION_CONTROL, MW_SECTION_LIVE,      MW_SECTION_EVENTS,     MW_SECTION_TIMELINE,
+	MW_SECTION_THREADS, MW_SECTION_CLASSES,   MW_SECTION_RANGES,     MW_SECTION_MODULES,
+	MW_SECTION_STACKS,  MW_SECTION_NODES,     MW_SECTION_FRAMES,     MW_SECTION_LIFETIMES,
+	MW_SECTION_SIZES,   MW_SECTION_CPU,       MW_SECTION_LEAK_CHECK, MW_SECTION_LEAKS,
+	MW_SECTION_CHUNKS,  MW_SECTION_FUNCTIONS, MW_SECTION_TEXTS,      MW_SECTION_RECORDS,
 };
 
 /* Offset in the live section of the number of entries of each section; 0: not counted there. */
@@ -72,6 +76,8 @@ static const uint16_t used_offset[MW_SECTION_COUNT] = {
 	[MW_SECTION_LIFETIMES] = MW_LIVE(lifetimes_used),
 	[MW_SECTION_SIZES] = MW_LIVE(sizes_used),
 	[MW_SECTION_CPU] = MW_LIVE(cpu_used),
+	[MW_SECTION_FUNCTIONS] = MW_LIVE(functions_used),
+	[MW_SECTION_TEXTS] = MW_LIVE(texts_used),
 };
 
 /* Returns the bytes of the pages that a section has for itself, with room for the first entries,
@@ -99,6 +105,8 @@ static void lay_out(unsigned shift) {
 		[MW_SECTION_LEAK_CHECK] = 1,
 		[MW_SECTION_LEAKS] = (uint64_t)1 << (LEAKS_LOG2 - shift),
 		[MW_SECTION_CHUNKS] = (uint64_t)1 << (CHUNKS_LOG2 - shift),
+		[MW_SECTION_FUNCTIONS] = (uint64_t)1 << (FUNCTIONS_LOG2 - shift),
+		[MW_SECTION_TEXTS] = (uint64_t)1 << (TEXTS_LOG2 - shift),
 		[MW_SECTION_THREADS] = THREADS,
 		[MW_SECTION_CLASSES] = CLASSES,
 		[MW_SECTION_RANGES] = RANGES,

@@ -5,17 +5,20 @@
 #include "prof/unwind/walk.h"
 
 mw_unwind_result_t mw_unwind_capture_interrupted(const void *context, uint64_t *pcs,
-						 unsigned max_depth) {
+						 uint32_t *places, unsigned max_depth) {
 	mw_unwind_result_t result = {.truncated = true};
 	mw_walk_frame_t frame = {.is_exact = true};
 	frame.regs = mw_os_interrupted_regs(context, &frame.lr);
 	mw_walk_t walk;
+	walk.places = places;
 	if (max_depth == 0 || frame.regs.pc == 0)
 		return result;
 	/* Code may keep anything in the stack pointer for some instructions: the leaf alone is
 	 * known then. */
 	if (!mw_walk_is_aligned(frame.regs.sp) || !mw_os_stack_open(&walk.stack, frame.regs.sp)) {
 		pcs[0] = frame.regs.pc | MW_FRAME_EXACT;
+		if (places)
+			places[0] = MW_UNWIND_PLACE(frame.regs.sp);
 		result.depth = 1;
 		return result;
 	}

@@ -29,11 +29,12 @@ static bool are_own_words_the_same(const mw_cached_stack_t *entry) {
 	return true;
 }
 
-uint64_t mw_stack_cache_find(const mw_walk_cache_t *walk_cache, const mw_os_regs_t *regs) {
+uint64_t mw_stack_cache_find(const mw_walk_cache_t *walk_cache, const mw_os_regs_t *regs,
+			     uint64_t key) {
 	const mw_cached_stack_t *entry = walk_cache->stacks.of[set_of(regs->sp, regs->pc)];
 	for (const mw_cached_stack_t *end = entry + MW_STACK_CACHE_WAYS; entry < end; entry++)
-		if (is_leaf(entry, regs) && has_join(walk_cache, entry) &&
-		    are_own_words_the_same(entry) &&
+		if (is_leaf(entry, regs) && entry->cached_key == key &&
+		    has_join(walk_cache, entry) && are_own_words_the_same(entry) &&
 		    mw_walk_cache_are_words_the_same(walk_cache,
 						     &walk_cache->frames[entry->join]) &&
 		    mw_walk_cache_are_objects_there(walk_cache, entry->places, entry->place_count))
@@ -69,6 +70,7 @@ void mw_stack_cache_add(mw_walk_cache_t *walk_cache) {
 	entry->fp = leaf->fp;
 	entry->fp_matters = leaf->fp_matters;
 	entry->cached_value = walk_cache->cached_value;
+	entry->cached_key = walk_cache->cached_key;
 	entry->generation = walk_cache->generations[join];
 	entry->join = (uint16_t)join;
 	entry->check_count = (uint8_t)count;

@@ -37,6 +37,7 @@ typedef struct mw_walk_cache_position {
 typedef struct mw_cached_stack {
 	uintptr_t sp, pc, fp;  /* registers of the leaf; pc 0: the entry is empty */
 	uint64_t cached_value; /* number from mw_unwind_remember() */
+	uint64_t cached_key;   /* key that came with it */
 	uint64_t generation;   /* generation of the frame of the walk cache at which the stack joins
 				  it */
 	uint16_t join;         /* number of that frame */
@@ -59,9 +60,10 @@ typedef struct mw_stack_cache {
 
 struct mw_walk_cache;
 
-/* Returns the number that was noted for the cached stack that a walk from `regs` would give.
- * `regs`: registers that a call left. 0: the stack is not cached. */
-uint64_t mw_stack_cache_find(const struct mw_walk_cache *walk_cache, const mw_os_regs_t *regs);
+/* Returns the number that was noted with the key for the cached stack that a walk from `regs` would
+ * give. `regs`: registers that a call left. 0: the stack is not cached. */
+uint64_t mw_stack_cache_find(const struct mw_walk_cache *walk_cache, const mw_os_regs_t *regs,
+			     uint64_t key);
 /* Adds the stack of the walk cache, for which a number was noted. */
 void mw_stack_cache_add(struct mw_walk_cache *walk_cache);
 

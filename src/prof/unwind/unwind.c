@@ -63,12 +63,18 @@ static MW_NOINLINE mw_unwind_result_t walk_from(mw_walk_t *walk, mw_walk_frame_t
 	return result;
 }
 
-MW_NOINLINE mw_unwind_result_t mw_unwind_capture(uint64_t *pcs, unsigned max_depth) {
+MW_ALWAYS_INLINE mw_unwind_result_t capture_places(uint64_t *pcs, uint32_t *places,
+						   unsigned max_depth) {
 	mw_walk_frame_t frame = {.regs = mw_os_regs_here(), .is_exact = true};
 	mw_walk_t walk;
+	walk.places = places;
 	if (!mw_os_stack_open(&walk.stack, frame.regs.sp))
 		return (mw_unwind_result_t){.truncated = true};
 	return walk_from(&walk, frame, pcs, max_depth);
+}
+
+MW_NOINLINE mw_unwind_result_t mw_unwind_capture(uint64_t *pcs, unsigned max_depth) {
+	return capture_places(pcs, NULL, max_depth);
 }
 
 MW_TLS const uintptr_t *mw_unwind_entry;
@@ -84,26 +90,27 @@ MW_ALWAYS_INLINE const uintptr_t *entry_above(uintptr_t sp) {
 	return MW_LIKELY(is_here) ? entry : NULL;
 }
 
-mw_unwind_result_t mw_unwind_capture_caller(uint64_t *pcs, unsigned max_depth) {
+mw_unwind_result_t mw_unwind_capture_caller(uint64_t *pcs, uint32_t *places, unsigned max_depth) {
 	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
 	const uintptr_t *entry = entry_above(sp);
 	mw_walk_t walk;
+	walk.places = places;
 	if (!entry || !mw_os_stack_open(&walk.stack, sp) || !walk.stack.is_own ||
 	    (uintptr_t)(entry + 2) > walk.stack.hi)
-		return mw_unwind_capture(pcs, max_depth);
+		return capture_places(pcs, places, max_depth);
 	return walk_from(&walk, (mw_walk_frame_t){.regs = mw_os_caller_regs(entry)}, pcs,
 			 max_depth);
 }
 
-uint64_t mw_unwind_recognise(void) {
+uint64_t mw_unwind_recognise(uint64_t key) {
 	const uintptr_t *entry = entry_above((uintptr_t)__builtin_frame_address(0));
 	mw_walk_cache_t *walk_cache = entry ? mw_walk_cache_take() : NULL;
 	if (MW_UNLIKELY(!walk_cache))
 		return 0;
 	mw_os_regs_t regs = mw_os_caller_regs(entry);
-	uint64_t cached_value = mw_walk_cache_recognise(walk_cache, &regs);
+	uint64_t cached_value = mw_walk_cache_recognise(walk_cache, &regs, key);
 	if (cached_value == 0)
-		cached_value = mw_stack_cache_find(walk_cache, &regs);
+		cached_value = mw_stack_cache_find(walk_cache, &regs, key);
 	mw_walk_cache_let_go();
 	return cached_value;
 }
@@ -116,10 +123,10 @@ void mw_unwind_sampled(uint64_t now_ns, bool is_exact) {
 		mw_walk_cache_judge(now_ns, is_exact);
 }
 
-void mw_unwind_remember(uint64_t generation, uint64_t cached_value) {
+void mw_unwind_remember(uint64_t generation, uint64_t cached_value, uint64_t key) {
 	mw_walk_cache_t *walk_cache = mw_walk_cache_hold.walk_cache;
 	if (walk_cache && walk_cache->generation == generation)
-		mw_walk_cache_remember(walk_cache, cached_value);
+		mw_walk_cache_remember(walk_cache, cached_value, key);
 }
 
 mw_frame_sums_t *mw_unwind_take_sums(uint64_t generation) {
@@ -176,7 +183,8 @@ bool mw_unwind_is_interrupted(void) {
 
 bool mw_unwind_is_in_library(const void *context) {
 	uint64_t pcs[INTERRUPTED_DEPTH_MAX];
-	unsigned depth = mw_unwind_capture_interrupted(context, pcs, INTERRUPTED_DEPTH_MAX).depth;
+	unsigned depth =
+		mw_unwind_capture_interrupted(context, pcs, NULL, INTERRUPTED_DEPTH_MAX).depth;
 	for (unsigned i = 0; i < depth; i++)
 		if (mw_walk_is_own(pcs[i] & ~MW_FRAME_EXACT))
 			return true;

@@ -34,6 +34,7 @@ typedef struct mw_unwind_result {
 	 * the number that was noted for an equal walk, if that was the thread's last one; else 0.
 	 */
 	uint64_t generation, cached_value;
+	uint64_t cached_key; /* with which it was noted */
 } mw_unwind_result_t;
 
 /* Lists the objects of program start. Called once, before threads exist and before the program can
@@ -51,11 +52,13 @@ mw_unwind_result_t mw_unwind_capture(uint64_t *pcs, unsigned max_depth);
 extern MW_TLS const uintptr_t *mw_unwind_entry;
 
 /* Like mw_unwind_capture(), but starts at the caller of mw_unwind_entry's function, if that is
- * known. Not for signal handlers, whose frames lie in between. */
-mw_unwind_result_t mw_unwind_capture_caller(uint64_t *pcs, unsigned max_depth);
-/* Returns the number that was noted for the thread's last walk, if a walk now would give the same
- * frames from the caller on, all in objects of program start; else 0. */
-uint64_t mw_unwind_recognise(void);
+ * known. Not for signal handlers, whose frames lie in between. places[i] becomes the place
+ * (place.h) of frame i; NULL: not wanted, which is faster. */
+mw_unwind_result_t mw_unwind_capture_caller(uint64_t *pcs, uint32_t *places, unsigned max_depth);
+/* Returns the number that was noted with this key for one of the thread's last walks, if a walk now
+ * would give the same frames from the caller on; else 0. `key`: what the number depends on besides
+ * the native frames. */
+uint64_t mw_unwind_recognise(uint64_t key);
 
 /* Like mw_unwind_capture(). If `in_handler`, the caller is a signal handler, and the stack starts
  * at the interrupted frame. Returns the depth. */
@@ -64,9 +67,9 @@ unsigned mw_unwind_capture_for(uint64_t *pcs, unsigned max_depth, bool in_handle
 /* Writes the stack of the code that a signal interrupted, with the library's own frames. `context`:
  * third argument of the handler, a ucontext_t. The leaf's PC is exact. Any instruction may have
  * been interrupted. The caller's array is not on the interrupted stack if that may be small.
- * Async-signal-safe. */
+ * `places` as for mw_unwind_capture_caller(). Async-signal-safe. */
 mw_unwind_result_t mw_unwind_capture_interrupted(const void *context, uint64_t *pcs,
-						 unsigned max_depth);
+						 uint32_t *places, unsigned max_depth);
 
 /* Returns whether this thread runs a signal handler that interrupted the library, so that the
  * library's operation is incomplete and its locks are held. Returns false if the walk cannot pass
@@ -77,8 +80,9 @@ MW_COLD bool mw_unwind_is_interrupted(void);
  * mw_unwind_capture_interrupted(). */
 MW_COLD bool mw_unwind_is_in_library(const void *context);
 
-/* Stores a number for the thread's next walk, if that equals the walk with this generation. */
-void mw_unwind_remember(uint64_t generation, uint64_t cached_value);
+/* Stores a number for the thread's next walk, if that equals the walk with this generation, and the
+ * key then equals this one. */
+void mw_unwind_remember(uint64_t generation, uint64_t cached_value, uint64_t key);
 
 /* Most frames of a walk that the thread's walk cache keeps. */
 #define MW_WALK_CACHE_FRAMES 112u

@@ -11,6 +11,7 @@
 #include "base/compiler.h"
 #include "os/platform/arch.h"
 #include "os/unwind/stack.h"
+#include "prof/unwind/place.h"
 #include "prof/unwind/resolve.h"
 #include "prof/unwind/rule/rule.h"
 #include "prof/unwind/rule/rule_cache.h"
@@ -37,6 +38,7 @@ typedef struct mw_walk {
 	mw_resolver_t resolver;
 	unsigned switches;
 	uintptr_t code_page; /* the page of code that was found readable last; 0: none */
+	uint32_t *places;    /* gets the place of each frame that is written; NULL: not wanted */
 } mw_walk_t;
 
 /* A frame. */
@@ -151,13 +153,15 @@ MW_ALWAYS_INLINE mw_walk_outcome_t mw_walk_go_on(mw_walk_t *walk, mw_walk_frame_
 						 mw_walk_outcome_t outcome, uint64_t *pcs,
 						 unsigned max_depth, unsigned *depth) {
 	while (outcome == MW_WALK_ON && *depth < max_depth) {
-		if (MW_LIKELY(!frame->is_exact && !mw_walk_is_slow(frame))) {
+		if (MW_LIKELY(!frame->is_exact && !mw_walk_is_slow(frame) && !walk->places)) {
 			*depth += mw_walk_run_fast(walk, frame, pcs + *depth, max_depth - *depth);
 			if (frame->regs.pc == 0)
 				outcome = MW_WALK_END;
 			if (outcome == MW_WALK_END || *depth == max_depth)
 				break;
 		}
+		if (MW_UNLIKELY(walk->places))
+			walk->places[*depth] = MW_UNWIND_PLACE(frame->regs.sp);
 		pcs[(*depth)++] = frame->regs.pc | (frame->is_exact ? MW_FRAME_EXACT : 0);
 		outcome = mw_walk_step(walk, frame);
 	}

@@ -118,6 +118,7 @@ typedef struct follower {
 	mw_walk_cache_t *walk_cache;
 	mw_walk_t *walk;
 	uint64_t *pcs;
+	uint32_t *places; /* as of the walk */
 	unsigned depth, max_depth;
 	unsigned own_left; /* frames that may still belong to the library */
 	unsigned fresh;    /* frames that were not in the cache */
@@ -126,7 +127,7 @@ typedef struct follower {
 } follower_t;
 
 /* Returns false if there is no room. */
-MW_ALWAYS_INLINE bool write_pc(follower_t *f, uintptr_t pc) {
+MW_ALWAYS_INLINE bool write_pc(follower_t *f, uintptr_t pc, uintptr_t sp) {
 	if (MW_UNLIKELY(f->own_left > 0)) {
 		if (mw_walk_is_own(pc) && f->own_left-- > 1)
 			return true;
@@ -134,6 +135,8 @@ MW_ALWAYS_INLINE bool write_pc(follower_t *f, uintptr_t pc) {
 	}
 	if (MW_UNLIKELY(f->depth == f->max_depth))
 		return false;
+	if (MW_UNLIKELY(f->places))
+		f->places[f->depth] = MW_UNWIND_PLACE(sp);
 	f->pcs[f->depth++] = pc;
 	return true;
 }
@@ -245,6 +248,8 @@ static bool skip_along(follower_t *f, unsigned met) {
 	    !mw_walk_cache_are_words_the_same(f->walk_cache, &frames[met]) ||
 	    !is_all_code_there(f, met))
 		return false;
+	for (unsigned i = at; MW_UNLIKELY(f->places) && i-- > outermost;)
+		f->places[depth + at - 1 - i] = MW_UNWIND_PLACE(frames[i].sp);
 	uint64_t *pc = &f->pcs[depth];
 	f->depth = depth + at - outermost;
 	while (at-- > outermost)
@@ -267,7 +272,7 @@ static progress_t go_along(follower_t *f, unsigned *met) {
 		frame->fp = regs.fp;
 		if (regs.pc == 0)
 			break;
-		if (!is_code_there(f, frame) || !write_pc(f, regs.pc)) {
+		if (!is_code_there(f, frame) || !write_pc(f, regs.pc, regs.sp)) {
 			progress = STUCK;
 			break;
 		}
@@ -299,7 +304,8 @@ static progress_t step_off(follower_t *f) {
 		entry = unguard(f, regs.pc, entry, &frame.object);
 	frame.code = (uint16_t)entry;
 	bool goes_on = mw_walk_step_fast(f->walk, &regs, entry);
-	if (MW_UNLIKELY(!goes_on && !is_end(entry)) || !has_room(f) || !write_pc(f, frame.pc))
+	if (MW_UNLIKELY(!goes_on && !is_end(entry)) || !has_room(f) ||
+	    !write_pc(f, frame.pc, frame.sp))
 		return STUCK;
 	f->walk_cache->fresh[f->fresh++] = frame;
 	f->regs = regs;
@@ -404,6 +410,7 @@ mw_walk_outcome_t mw_walk_cache_follow(mw_walk_cache_t *walk_cache, mw_walk_t *w
 	follower_t f = {.walk_cache = walk_cache,
 			.walk = walk,
 			.pcs = pcs,
+			.places = walk->places,
 			.max_depth = max_depth,
 			.own_left = MW_WALK_OWN_FRAMES_MAX,
 			.regs = *regs};
@@ -414,10 +421,11 @@ mw_walk_outcome_t mw_walk_cache_follow(mw_walk_cache_t *walk_cache, mw_walk_t *w
 		return f.regs.pc == 0 ? MW_WALK_END : MW_WALK_ON;
 	result->generation = walk_cache->count ? walk_cache->generation : 0;
 	result->cached_value = walk_cache->cached_value;
+	result->cached_key = walk_cache->cached_key;
 	return MW_WALK_END;
 }
 
-void mw_walk_cache_remember(mw_walk_cache_t *walk_cache, uint64_t cached_value) {
+void mw_walk_cache_remember(mw_walk_cache_t *walk_cache, uint64_t cached_value, uint64_t key) {
 	unsigned left = walk_cache->count ? walk_cache->frames[walk_cache->count - 1].objects : 0;
 	walk_cache->place_count = 0;
 	for (unsigned i = walk_cache->count; left != 0;) {
@@ -431,6 +439,7 @@ void mw_walk_cache_remember(mw_walk_cache_t *walk_cache, uint64_t cached_value) 
 	/* The upper half is 0 if there is no code that may be unloaded. */
 	walk_cache->cached_value =
 		walk_cache->place_count > 0 && cached_value >> 32 == 0 ? 0 : cached_value;
+	walk_cache->cached_key = key;
 	if (walk_cache->cached_value != 0)
 		mw_stack_cache_add(walk_cache);
 }

@@ -43,6 +43,7 @@ typedef struct mw_walk_cache {
 	unsigned object_count;
 	uint64_t generation;   /* raised when the walk is stored anew */
 	uint64_t cached_value; /* number from mw_unwind_remember(); 0: none */
+	uint64_t cached_key;   /* key that came with it */
 	mw_os_object_t objects[MW_WALK_CACHE_OBJECTS];
 	mw_cached_frame_t frames[MW_WALK_CACHE_FRAMES];
 	/* generation of the cache when each frame was stored */
@@ -117,17 +118,18 @@ mw_walk_outcome_t mw_walk_cache_follow(mw_walk_cache_t *walk_cache, mw_walk_t *w
 				       mw_os_regs_t *regs, uint64_t *pcs, unsigned max_depth,
 				       mw_unwind_result_t *result);
 /* Stores the number with the last walk. */
-void mw_walk_cache_remember(mw_walk_cache_t *walk_cache, uint64_t cached_value);
+void mw_walk_cache_remember(mw_walk_cache_t *walk_cache, uint64_t cached_value, uint64_t key);
 /* Returns whether these objects, of the walk cache or of a cached stack, are still loaded. */
 MW_NOINLINE bool mw_walk_cache_are_objects_there(const mw_walk_cache_t *walk_cache,
 						 const mw_walk_cache_position_t *places,
 						 unsigned count);
 
-/* Returns the number that was noted for the cached walk, if a walk from `regs` would give the same
- * stack; else 0. `regs`: registers that a call left. */
+/* Returns the number that was noted with the key for the cached walk, if a walk from `regs` would
+ * give the same stack; else 0. `regs`: registers that a call left. */
 MW_ALWAYS_INLINE uint64_t mw_walk_cache_recognise(const mw_walk_cache_t *walk_cache,
-						  const mw_os_regs_t *regs) {
-	if (walk_cache->cached_value == 0 || walk_cache->count == 0)
+						  const mw_os_regs_t *regs, uint64_t key) {
+	if (walk_cache->cached_value == 0 || walk_cache->count == 0 ||
+	    walk_cache->cached_key != key)
 		return 0;
 	const mw_cached_frame_t *leaf = &walk_cache->frames[walk_cache->count - 1];
 	if (!mw_walk_cache_is_met(leaf, regs) ||

@@ -506,9 +506,9 @@ static mw_unwind_result_t by_context, by_handler, by_few;
 static void on_signal(int number, siginfo_t *info, void *context) {
 	(void)number;
 	(void)info;
-	by_context = mw_unwind_capture_interrupted(context, from_context, DEPTH);
+	by_context = mw_unwind_capture_interrupted(context, from_context, NULL, DEPTH);
 	by_handler = mw_unwind_capture(from_handler, DEPTH);
-	by_few = mw_unwind_capture_interrupted(context, few, 4);
+	by_few = mw_unwind_capture_interrupted(context, few, NULL, 4);
 }
 
 static __attribute__((noinline)) void raise_deep(unsigned depth) {

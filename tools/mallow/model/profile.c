@@ -511,3 +511,8 @@ bool mw_is_script_module(const char *path) {
 			return true;
 	return false;
 }
+
+bool mw_profile_is_script(const mw_profile_t *p, uint32_t location) {
+	uint32_t mapping = p->locations[location].mapping;
+	return mw_is_script_module(mw_profile_string(p, p->mappings[mapping].path));
+}

@@ -346,6 +346,9 @@ bool mw_profile_same_stack(const mw_profile_t *profile, size_t a, size_t b);
 /* Returns the first label of a sample with this key (MW_LABEL_SIZE, ...); NULL: it has none. */
 const mw_label_t *mw_profile_label(const mw_profile_t *profile, size_t sample, const char *key);
 
+/* Returns whether the location is a frame of a script, by its mapping. */
+bool mw_profile_is_script(const mw_profile_t *profile, uint32_t location);
+
 /* Sum of one type over all samples, capped at the limits of int64_t. */
 int64_t mw_profile_total(const mw_profile_t *profile, size_t type);
 

@@ -78,7 +78,7 @@ static void on_alarm(int number, siginfo_t *info, void *context) {
 	(void)number;
 	(void)info;
 	const greg_t *now = ((const ucontext_t *)context)->uc_mcontext.gregs;
-	walk = mw_unwind_capture_interrupted(context, frames, DEPTH);
+	walk = mw_unwind_capture_interrupted(context, frames, NULL, DEPTH);
 	repeated = (mw_repeated_registers_t){.rip = (uint64_t)now[REG_RIP],
 					     .rbp = (uint64_t)now[REG_RBP]};
 	mw_repeated_call_original(&repeated);

@@ -112,7 +112,7 @@ static void on_step(int number, siginfo_t *info, void *context) {
 	static captured_t stack;
 	(void)number;
 	(void)info;
-	stack.result = mw_unwind_capture_interrupted(context, stack.pcs, MW_UNWIND_DEPTH_MAX);
+	stack.result = mw_unwind_capture_interrupted(context, stack.pcs, NULL, MW_UNWIND_DEPTH_MAX);
 	uintptr_t pc = stack.pcs[0] & ~MW_FRAME_EXACT;
 	/* The two instructions behind the call. */
 	if (pc < code_start || pc >= code_limit)

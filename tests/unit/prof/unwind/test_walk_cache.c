@@ -93,34 +93,42 @@ static NOINLINE void capture(void) {
 	run.along += results[0].generation != 0;
 	run.recognised += results[0].cached_value != 0;
 	if (results[0].generation && pick(2))
-		mw_unwind_remember(results[0].generation, now);
+		mw_unwind_remember(results[0].generation, now, 0);
 	run.captures++;
 }
 
-/* A stack that is known without a walk is the one that a walk gives.  Then there is none, as a
- * rule, and the walk_cache stays that of another. */
+/* What is noted for a stack with a key: another number for each key. */
+static uint64_t noted(uint64_t stack, uint64_t key) {
+	return stack + 2 * key;
+}
+
+/* A stack that is known without a walk is the one that a walk gives, and was noted with this key.
+ * Then there is none, as a rule, and the walk_cache stays that of another. */
 static NOINLINE void recognise(void) {
 	uint64_t pcs[2][MW_UNWIND_DEPTH_MAX];
 	mw_unwind_result_t results[2] = {{.generation = 0}};
+	uint64_t key = pick(8) ? 0 : pick(3);
 	mw_unwind_entry = __builtin_frame_address(0);
-	uint64_t known = mw_unwind_recognise();
+	uint64_t known = mw_unwind_recognise(key);
 	mw_os_regs_t regs = mw_os_caller_regs(mw_unwind_entry);
 	const mw_walk_cache_t *walk_cache = mw_walk_cache_hold.walk_cache;
-	run.from_stack_cache += known != 0 && mw_walk_cache_recognise(walk_cache, &regs) == 0;
+	run.from_stack_cache += known != 0 && mw_walk_cache_recognise(walk_cache, &regs, key) == 0;
 	bool is_left = known != 0 && pick(4) != 0;
 	for (volatile unsigned i = is_left; i < 2; i++) {
 		mw_walk_cache_hold.is_taken = i == 1;
-		results[i] = mw_unwind_capture_caller(pcs[i], MW_UNWIND_DEPTH_MAX);
+		results[i] = mw_unwind_capture_caller(pcs[i], NULL, MW_UNWIND_DEPTH_MAX);
 	}
 	mw_walk_cache_hold.is_taken = false;
 	mw_unwind_entry = NULL;
 	uint64_t now = digest(pcs[1], &results[1]);
-	CHECK(known == 0 || known == now);
+	CHECK(known == 0 || known == noted(now, key));
+	CHECK(is_left || results[0].cached_value == 0 ||
+	      results[0].cached_value == noted(now, results[0].cached_key));
 	CHECK(is_left || digest(pcs[0], &results[0]) == now);
 	if (!is_left && pick(4))
 		check_sums(pcs[0], &results[0]);
 	if (results[0].generation && pick(4))
-		mw_unwind_remember(results[0].generation, now);
+		mw_unwind_remember(results[0].generation, noted(now, key), key);
 	run.known += known != 0;
 	run.captures++;
 }

@@ -155,7 +155,73 @@ static void mappings_have_their_types(void) {
 	fake_state_release(&s);
 }
 
+/* ---- functions of scripts ---- */
+
+static void put_text(fake_state_t *s, uint32_t number, const char *text) {
+	s->texts[number] = 1;
+	s->texts[number + 1] = strlen(text);
+	memcpy(&s->texts[number + MW_TEXT_HEAD_ENTRIES], text, strlen(text));
+}
+
+static uint32_t add_script(fake_state_t *s) {
+	uint32_t module =
+		fake_state_add_module(s, "[python]", mw_script_module_start(0),
+				      mw_script_module_start(1), 0, mw_script_module_start(0), "");
+	const uint64_t frames[] = {fake_frame(module, 3 << MW_SCRIPT_LINE_BITS | 17) |
+				   MW_FRAME_EXACT};
+	s->functions[3] = (mw_state_function_t){.hash = 1, .name = 1, .file = 8, .first_line = 12};
+	put_text(s, 1, "Store.fill");
+	put_text(s, 8, "/srv/app.py");
+	s->live->functions_used = 4;
+	s->live->texts_used = 12;
+	return fake_state_add_stack(s, frames, 1, 10.0, 640, 0.0);
+}
+
+/* The name of the only stack's only function; its file, and its lines. */
+static void check_script(const fake_state_t *s, const char *name, const char *file, int64_t first) {
+	mw_snapshot_t *snapshot = read_whole(s);
+	mw_profile_t *p = mw_profile_from_snapshot(snapshot);
+	CHECK_EQ(p->sample_count, 1);
+	uint32_t location = p->frames[p->samples[0].frame_first];
+	CHECK(mw_profile_is_script(p, location));
+	const mw_line_t *line = mw_location_line(p, &p->locations[location], 0);
+	CHECK(line != NULL);
+	CHECK_STR(mw_profile_string(p, p->functions[line->function].name), name);
+	CHECK_STR(mw_profile_string(p, p->functions[line->function].file), file);
+	CHECK_EQ(p->functions[line->function].start_line, first);
+	CHECK_EQ(line->line, 17);
+	mw_profile_free(p);
+	mw_snapshot_free(snapshot);
+}
+
+static void frames_of_scripts_have_function_and_line(void) {
+	fake_state_t s;
+	fake_state_init(&s);
+	add_script(&s);
+	check_script(&s, "Store.fill", "/srv/app.py", 12);
+	/* Damaged files: texts that end behind the section, or have no end; no such function. */
+	s.texts[9] = 17;
+	check_script(&s, "Store.fill", "", 12);
+	s.texts[9] = UINT64_MAX;
+	check_script(&s, "Store.fill", "", 12);
+	s.functions[3].file = UINT32_MAX;
+	check_script(&s, "Store.fill", "", 12);
+	s.functions[3].file = 11;
+	check_script(&s, "Store.fill", "", 12);
+	s.functions[3].name = 0;
+	check_script(&s, "[unknown]", "", 12);
+	s.live->texts_used = 1;
+	s.functions[3].name = 1;
+	check_script(&s, "[unknown]", "", 12);
+	s.live->functions_used = 3;
+	check_script(&s, "[unknown]", "", 0);
+	s.live->functions_used = s.live->texts_used = 0;
+	check_script(&s, "[unknown]", "", 0);
+	fake_state_release(&s);
+}
+
 int main(void) {
+	RUN(frames_of_scripts_have_function_and_line);
 	RUN(allocated_is_split_by_size);
 	RUN(hostile_sizes_are_none);
 	RUN(mappings_have_their_types);

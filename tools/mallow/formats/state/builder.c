@@ -43,6 +43,8 @@ static uint32_t module_mapping(mw_builder_t *b, size_t module_index) {
 		.path = mw_profile_intern(b->profile, module->path),
 		.build_id = mw_profile_intern(b->profile, build_id),
 	};
+	if (mw_script_is_module(module->start))
+		mapping.has_functions = mapping.has_filenames = mapping.has_line_numbers = true;
 	b->mappings[module_index] = mw_profile_add_mapping(b->profile, &mapping);
 	return b->mappings[module_index];
 }
@@ -63,6 +65,49 @@ static uint32_t kernel_mapping(mw_builder_t *b) {
 	return b->kernel;
 }
 
+/* Interns a text of the snapshot; 0: it is damaged, or a full file system did not keep it. */
+static mw_string_t script_text(mw_builder_t *b, uint32_t number) {
+	const mw_snapshot_t *snapshot = b->snapshot;
+	if (number == 0 || number + (uint64_t)MW_TEXT_HEAD_ENTRIES > snapshot->text_count)
+		return 0;
+	uint64_t bytes = snapshot->texts[number + 1];
+	size_t room = (snapshot->text_count - number - MW_TEXT_HEAD_ENTRIES) * sizeof(uint64_t);
+	if (bytes > MW_TEXT_BYTES_MAX || bytes > room)
+		return 0;
+	const char *text = (const char *)&snapshot->texts[number + MW_TEXT_HEAD_ENTRIES];
+	return mw_profile_intern_bytes(b->profile, text, (size_t)bytes);
+}
+
+static uint32_t script_function(mw_builder_t *b, uint64_t number) {
+	bool is_known = number > 0 && number < b->snapshot->function_count;
+	if (!is_known)
+		number = 0;
+	if (b->functions[number] != 0)
+		return b->functions[number];
+	mw_function_t function = {.name = 0};
+	if (is_known) {
+		const mw_state_function_t *entry = &b->snapshot->functions[number];
+		function.name = script_text(b, entry->name);
+		function.file = script_text(b, entry->file);
+		function.start_line = entry->first_line;
+	}
+	if (function.name == 0)
+		function.name = mw_profile_intern(b->profile, "[unknown]");
+	function.system_name = function.name;
+	b->functions[number] = mw_profile_add_function(b->profile, &function);
+	return b->functions[number];
+}
+
+/* A frame of a script has its name and line already. */
+static uint32_t script_location(mw_builder_t *b, uint32_t mapping, uint64_t address) {
+	uint64_t place = address & MW_FRAME_ADDRESS_MASK;
+	mw_line_t line = {.function = script_function(b, place >> MW_SCRIPT_LINE_BITS),
+			  .line = (int64_t)(place & MW_SCRIPT_LINE_MAX)};
+	uint32_t location = mw_profile_add_location(b->profile, mapping, address, true);
+	mw_profile_set_lines(b->profile, location, &line, 1);
+	return location;
+}
+
 static uint32_t make_location(mw_builder_t *b, uint64_t frame) {
 	bool is_exact = (frame & MW_FRAME_EXACT) != 0;
 	size_t module = (frame >> MW_FRAME_MODULE_SHIFT) & MW_FRAME_MODULE_MAX;
@@ -81,6 +126,8 @@ static uint32_t make_location(mw_builder_t *b, uint64_t frame) {
 		address |= KERNEL_START;
 		mapping = kernel_mapping(b);
 	}
+	if (module > 0 && mw_script_is_module(b->snapshot->modules[module - 1].start))
+		return script_location(b, mapping, address);
 	return mw_profile_add_location(b->profile, mapping, address, is_exact);
 }
 
@@ -221,6 +268,7 @@ void mw_builder_begin(mw_builder_t *b, mw_profile_t *p, const mw_snapshot_t *sna
 		.snapshot = snapshot,
 		.mappings = mw_xcalloc(snapshot->module_count, sizeof(uint32_t)),
 		.by_frame = mw_xcalloc(snapshot->frame_count, sizeof(uint32_t)),
+		.functions = mw_xcalloc(snapshot->function_count + 1, sizeof(uint32_t)),
 		.locations = mw_xcalloc(MW_STATE_DEPTH_MAX + 1, sizeof(uint32_t)),
 	};
 	set_process(p, snapshot);
@@ -236,5 +284,6 @@ void mw_builder_end(mw_builder_t *b) {
 	name_as_started(b->profile, &b->snapshot->header);
 	free(b->mappings);
 	free(b->by_frame);
+	free(b->functions);
 	free(b->locations);
 }

@@ -20,6 +20,7 @@ static const char *const section_names[MW_SECTION_COUNT] = {
 	[MW_SECTION_NODES] = "nodes",         [MW_SECTION_SIZES] = "sizes",
 	[MW_SECTION_CPU] = "CPU samples",     [MW_SECTION_LEAK_CHECK] = "the leak check",
 	[MW_SECTION_LEAKS] = "leaks",         [MW_SECTION_CHUNKS] = "chunks",
+	[MW_SECTION_FUNCTIONS] = "functions", [MW_SECTION_TEXTS] = "texts",
 };
 
 const char *mw_snapshot_section_name(mw_state_section_id_t id) {

@@ -38,6 +38,8 @@ static const uint64_t section_limits[MW_SECTION_COUNT] = {
 	[MW_SECTION_LEAK_CHECK] = 1,
 	[MW_SECTION_LEAKS] = (uint64_t)1 << 22,
 	[MW_SECTION_CHUNKS] = (uint64_t)1 << 16,
+	[MW_SECTION_FUNCTIONS] = (uint64_t)1 << 20,
+	[MW_SECTION_TEXTS] = (uint64_t)1 << 24,
 };
 
 /* Most times that a file is read because the process takes stacks out meanwhile. */
@@ -237,6 +239,8 @@ static int read_live(const source_t *s, mw_state_live_t *live) {
 		{&live->lifetimes_used, MW_SECTION_LIFETIMES},
 		{&live->sizes_used, MW_SECTION_SIZES},
 		{&live->cpu_used, MW_SECTION_CPU},
+		{&live->functions_used, MW_SECTION_FUNCTIONS},
+		{&live->texts_used, MW_SECTION_TEXTS},
 	};
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (*counts[i].count > sections[counts[i].id].capacity)
@@ -272,6 +276,17 @@ static int read_counters(const source_t *s) {
 	return snapshot->sizes == NULL ? -1 : 0;
 }
 
+/* Functions of scripts and their texts: those of all frames were counted before the frames. */
+static int read_functions(const source_t *s) {
+	mw_snapshot_t *snapshot = s->snapshot;
+	snapshot->function_count = (size_t)snapshot->live.functions_used;
+	snapshot->text_count = (size_t)snapshot->live.texts_used;
+	snapshot->functions = read_section(s, MW_SECTION_FUNCTIONS, snapshot->function_count);
+	if (snapshot->functions != NULL)
+		snapshot->texts = read_section(s, MW_SECTION_TEXTS, snapshot->text_count);
+	return snapshot->texts == NULL ? -1 : 0;
+}
+
 static int read_stacks(const source_t *s) {
 	mw_snapshot_t *snapshot = s->snapshot;
 	if (read_counters(s) != 0)
@@ -282,7 +297,7 @@ static int read_stacks(const source_t *s) {
 	if ((snapshot->nodes = read_section(s, MW_SECTION_NODES, snapshot->node_count)) != NULL &&
 	    (snapshot->frames = read_section(s, MW_SECTION_FRAMES, snapshot->frame_count)) != NULL)
 		snapshot->modules = read_section(s, MW_SECTION_MODULES, snapshot->module_count);
-	if (snapshot->modules == NULL)
+	if (snapshot->modules == NULL || read_functions(s) != 0)
 		return -1;
 	for (size_t i = 0; i < snapshot->module_count; i++) {
 		mw_state_module_t *module = &snapshot->modules[i];
@@ -496,8 +511,7 @@ static int read_all(source_t *s, unsigned what) {
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
 	snapshot->taken_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-	/* The heap walk is read before the stacks, because the stacks' counts have to match the
-	 * live page that is read with them. */
+	/* Before the stacks, whose counts have to match the live page that is read with them. */
 	if ((what & MW_SNAPSHOT_HEAP_WALK) != 0 && read_heap_walk(s) != 0)
 		return -1;
 	if ((what & MW_SNAPSHOT_CPU) != 0 && read_cpu(s) != 0)
@@ -569,6 +583,8 @@ void mw_snapshot_free(mw_snapshot_t *snapshot) {
 	free(snapshot->stacks);
 	free(snapshot->nodes);
 	free(snapshot->frames);
+	free(snapshot->functions);
+	free(snapshot->texts);
 	free(snapshot->records);
 	free(snapshot->ticks);
 	free(snapshot->events);

@@ -51,6 +51,10 @@ typedef struct mw_snapshot {
 	size_t node_count;
 	uint64_t *frames;
 	size_t frame_count;
+	mw_state_function_t *functions; /* of scripts; not checked */
+	size_t function_count;
+	uint64_t *texts; /* not checked */
+	size_t text_count;
 	/* live samples only, each consistent; `reserved` is the record's number in the file */
 	mw_state_record_t *records;
 	size_t record_count;

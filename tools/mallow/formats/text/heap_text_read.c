@@ -332,9 +332,11 @@ int mw_read_heap_text(mw_profile_t *profile, const char *name, const char *bytes
 		profile, is_jemalloc ? "jemalloc heap_v2" : "gperftools heap profile");
 	profile->drop_frames = mw_profile_intern(profile, MW_DROP_ALLOCATION);
 	profile->keep_frames = mw_profile_intern(profile, MW_KEEP_ALLOCATION);
+	mw_lines_cut_functions(&r.lines);
 	mw_lines_cut_mappings(&r.lines);
 	int result = is_jemalloc ? read_jemalloc(&r) : read_gperftools(&r);
 	free(r.lines.frames);
+	free(r.lines.functions);
 	free(r.shares);
 	free(r.names);
 	return result;

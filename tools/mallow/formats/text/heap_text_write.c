@@ -3,8 +3,13 @@
  * profile:". */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "formats/text/lines.h"
 #include "formats/text/text_formats.h"
+#include "model/memory.h"
+#include "state/script_frames.h"
 
 /* Mean bytes between samples in the header of heap_v2. mallow's numbers are estimates already,
  * and readers scale every stack by 1/(1 - exp(-(bytes / objects) / mean)).  With a mean of 1
@@ -76,9 +81,52 @@ void mw_write_maps(const mw_profile_t *p, mw_output_t *output) {
 	}
 }
 
+static void write_script_text(const mw_profile_t *p, mw_string_t text, mw_output_t *output) {
+	for (const char *c = mw_profile_string(p, text); *c != '\0'; c++)
+		mw_output_write(output, *c > 0 && *c < ' ' ? "?" : c, 1);
+}
+
+static void write_function(const mw_profile_t *p, const mw_numbered_function_t *entry,
+			   mw_output_t *output) {
+	const mw_function_t *function = &p->functions[entry->function];
+	mw_output_printf(output, "0 %" PRIu64 " %" PRId64 " ", entry->number, function->start_line);
+	write_script_text(p, function->name, output);
+	mw_output_write(output, "\t", 1);
+	write_script_text(p, function->file, output);
+	mw_output_write(output, "\n", 1);
+}
+
+/* Writes the functions of all scripts' frames. A number that two processes have for two functions
+ * is left out. */
+static void write_functions(const mw_profile_t *p, mw_output_t *output) {
+	mw_numbered_function_t *all = mw_xcalloc(p->location_count, sizeof(*all));
+	size_t count = 0;
+	for (uint32_t i = 1; i < p->location_count; i++) {
+		const mw_line_t *line = mw_location_line(p, &p->locations[i], 0);
+		uint64_t place = p->locations[i].address;
+		if (line == NULL || !mw_script_is_module(place) || !mw_profile_is_script(p, i))
+			continue;
+		place &= ((uint64_t)1 << MW_SCRIPT_MODULE_SHIFT) - 1;
+		all[count++] =
+			(mw_numbered_function_t){place >> MW_SCRIPT_LINE_BITS, line->function};
+	}
+	qsort(all, count, sizeof(*all), mw_compare_numbered);
+	if (count > 0)
+		mw_output_printf(output, MW_SCRIPT_FUNCTIONS_TITLE);
+	for (size_t i = 0, next; i < count; i = next) {
+		bool is_one = true;
+		for (next = i + 1; next < count && all[next].number == all[i].number; next++)
+			is_one &= all[next].function == all[i].function;
+		if (is_one)
+			write_function(p, &all[i], output);
+	}
+	free(all);
+}
+
 static void write_libraries(const mw_profile_t *p, mw_output_t *output) {
 	mw_output_printf(output, "\nMAPPED_LIBRARIES:\n");
 	mw_write_maps(p, output);
+	write_functions(p, output);
 }
 
 /* Undoes the readers' scaling.  This matters for objects of one byte, which other profilers that

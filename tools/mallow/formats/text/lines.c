@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "model/memory.h"
+#include "state/script_frames.h"
 
 int mw_lines_damaged(const mw_lines_t *r, const char *why) {
 	return mw_error_set(r->error, "%s:%zu: %s; the file is damaged or of another format",
@@ -84,6 +85,72 @@ const char *mw_skip_log_prefix(const char *line) {
 	return is_prefix ? line + length + 2 : line;
 }
 
+/* ---- functions of scripts ---- */
+
+int mw_compare_numbered(const void *a, const void *b) {
+	uint64_t x = ((const mw_numbered_function_t *)a)->number;
+	uint64_t y = ((const mw_numbered_function_t *)b)->number;
+	return x < y ? -1 : x > y;
+}
+
+static void take_function(mw_lines_t *r, const char *line, size_t *capacity) {
+	const char *at = line, *end = line + strcspn(line, "\r\n");
+	int64_t kind, number, first_line;
+	if (!mw_take_number(&at, &kind) || !mw_take_number(&at, &number) ||
+	    !mw_take_number(&at, &first_line) || *at != ' ')
+		return;
+	const char *name = at + 1, *tab = memchr(name, '\t', (size_t)(end - name));
+	if (tab == NULL)
+		return;
+	mw_function_t function = {
+		.name = mw_profile_intern_bytes(r->profile, name, (size_t)(tab - name)),
+		.file = mw_profile_intern_bytes(r->profile, tab + 1, (size_t)(end - tab - 1)),
+		.start_line = first_line,
+	};
+	function.system_name = function.name;
+	r->functions = mw_grow(r->functions, capacity, r->function_count + 1,
+			       sizeof(mw_numbered_function_t));
+	r->functions[r->function_count++] = (mw_numbered_function_t){
+		.number = (uint64_t)number,
+		.function = mw_profile_add_function(r->profile, &function),
+	};
+}
+
+void mw_lines_cut_functions(mw_lines_t *r) {
+	const char *title = memmem(r->at, (size_t)(r->end - r->at), MW_SCRIPT_FUNCTIONS_TITLE,
+				   strlen(MW_SCRIPT_FUNCTIONS_TITLE));
+	if (title == NULL)
+		return;
+	mw_lines_t list = *r;
+	size_t capacity = 0;
+	list.at = title + strlen(MW_SCRIPT_FUNCTIONS_TITLE);
+	for (const char *line; (line = mw_lines_next(&list)) != NULL;)
+		take_function(&list, line, &capacity);
+	if (list.function_count > 0)
+		qsort(list.functions, list.function_count, sizeof(mw_numbered_function_t),
+		      mw_compare_numbered);
+	r->functions = list.functions;
+	r->function_count = list.function_count;
+	r->end = title + 1;
+}
+
+/* Gives a location function and line, if it is of a script whose function is known. */
+static void name_script(const mw_lines_t *r, uint32_t location) {
+	uint64_t place = r->profile->locations[location].address;
+	if (!mw_script_is_module(place) || !mw_profile_is_script(r->profile, location))
+		return;
+	place &= ((uint64_t)1 << MW_SCRIPT_MODULE_SHIFT) - 1;
+	const mw_numbered_function_t wanted = {.number = place >> MW_SCRIPT_LINE_BITS};
+	const mw_numbered_function_t *found =
+		bsearch(&wanted, r->functions, r->function_count, sizeof(mw_numbered_function_t),
+			mw_compare_numbered);
+	mw_line_t line = {.line = (int64_t)(place & MW_SCRIPT_LINE_MAX)};
+	if (found == NULL)
+		return;
+	line.function = found->function;
+	mw_profile_set_lines(r->profile, location, &line, 1);
+}
+
 int mw_lines_add_frame(mw_lines_t *r, uint64_t address, bool is_exact) {
 	if (r->frame_count == MW_READ_DEPTH_MAX)
 		return mw_lines_damaged(r, "a stack is deeper than 32768 frames");
@@ -92,8 +159,10 @@ int mw_lines_add_frame(mw_lines_t *r, uint64_t address, bool is_exact) {
 		address--;
 	uint32_t mapping = mw_profile_find_mapping(r->profile, address);
 	r->frames = mw_grow(r->frames, &r->frame_capacity, r->frame_count + 1, sizeof(uint32_t));
-	r->frames[r->frame_count++] =
-		mw_profile_add_location(r->profile, mapping, address, is_exact);
+	uint32_t location = mw_profile_add_location(r->profile, mapping, address, is_exact);
+	r->frames[r->frame_count++] = location;
+	if (r->function_count > 0 && r->profile->locations[location].line_count == 0)
+		name_script(r, location);
 	return 0;
 }
 

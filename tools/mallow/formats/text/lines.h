@@ -12,6 +12,20 @@
 #include "model/error.h"
 #include "model/profile.h"
 
+/* A function of a script. The address of a script's frame has its number (state/script_frames.h).
+ */
+typedef struct mw_numbered_function {
+	uint64_t number;
+	uint32_t function; /* in the profile */
+} mw_numbered_function_t;
+
+/* For qsort(3): by number. */
+int mw_compare_numbered(const void *a, const void *b);
+
+/* Title of the functions of scripts, which end a file: lines "KIND NUMBER FIRST_LINE NAME <tab>
+ * FILE". */
+#define MW_SCRIPT_FUNCTIONS_TITLE "\nSCRIPT_FUNCTIONS:\n"
+
 typedef struct mw_lines {
 	mw_profile_t *profile;
 	const char *name; /* file name, for messages */
@@ -22,7 +36,9 @@ typedef struct mw_lines {
 	/* The stack that was read last. */
 	uint32_t *frames;
 	size_t frame_count, frame_capacity;
-	uint32_t named_count; /* frames of the stack that comments have named */
+	uint32_t named_count;              /* frames of the stack that comments have named */
+	mw_numbered_function_t *functions; /* of mw_lines_cut_functions(); the caller frees them */
+	size_t function_count;
 } mw_lines_t;
 
 /* Starts at the first line.  `bytes` is followed by a NUL. */
@@ -79,5 +95,8 @@ void mw_lines_take_maps(mw_lines_t *lines);
 /* Reads the mappings first, although they come last in the file.  Cuts "MAPPED_LIBRARIES:" or
  * "--- Memory map: ---" and everything after it off the text. */
 void mw_lines_cut_mappings(mw_lines_t *lines);
+/* Reads the functions of scripts, and cuts them off the text. Frames that are added from then on
+ * have function and line if they are of scripts. */
+void mw_lines_cut_functions(mw_lines_t *lines);
 
 #endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ * script_memory.h -- reads of an interpreter's memory: aligned, and in readable pages only.
+ * Layer: prof/script. A pointer may be anything: a thread may be interrupted while it changes the
+ * chain of frames, or another thread may have ended the interpreter. The kernel is asked about each
+ * page, and the answer is kept for an eighth of a second. Async-signal-safe, no locks. */
+#ifndef MW_PROF_SCRIPT_MEMORY_H
+#define MW_PROF_SCRIPT_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+typedef struct mw_script_memory {
+	uint64_t stamp;      /* of answers that are still right */
+	uintptr_t last_page; /* the last page that was found readable; MW_SCRIPT_NO_PAGE: none */
+} mw_script_memory_t;
+
+#define MW_SCRIPT_PAGE_BYTES 4096u
+/* No page begins there. */
+#define MW_SCRIPT_NO_PAGE ((uintptr_t)1)
+
+void mw_script_memory_begin(mw_script_memory_t *memory);
+/* Asks about the page that begins at `page`. */
+MW_NOINLINE bool mw_script_memory_ask(mw_script_memory_t *memory, uintptr_t page);
+
+static inline bool mw_script_page_is_readable(mw_script_memory_t *memory, uintptr_t page) {
+	return MW_LIKELY(page == memory->last_page) || mw_script_memory_ask(memory, page);
+}
+
+/* Returns whether `bytes` > 0 at the address can be read, as words of 8 bytes. */
+static inline bool mw_script_is_readable(mw_script_memory_t *memory, uintptr_t address,
+					 size_t bytes) {
+	uintptr_t first = address & ~(uintptr_t)(MW_SCRIPT_PAGE_BYTES - 1);
+	uintptr_t last = (address + bytes - 1) & ~(uintptr_t)(MW_SCRIPT_PAGE_BYTES - 1);
+	if (MW_UNLIKELY(address % sizeof(uintptr_t) != 0) || MW_UNLIKELY(last < first))
+		return false;
+	for (uintptr_t page = first;; page += MW_SCRIPT_PAGE_BYTES) {
+		if (!mw_script_page_is_readable(memory, page))
+			return false;
+		if (MW_LIKELY(page == last))
+			return true;
+	}
+}
+
+/* The following functions read at an address that was found readable. */
+static inline uintptr_t mw_script_word(uintptr_t address) {
+	return *(const uintptr_t *)address;
+}
+static inline uint32_t mw_script_word32(uintptr_t address) {
+	return *(const uint32_t *)address;
+}
+static inline uint8_t mw_script_byte(uintptr_t address) {
+	return *(const uint8_t *)address;
+}
+
+#endif
