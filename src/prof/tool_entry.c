@@ -23,6 +23,13 @@
 #include "prof/unwind/unwind.h"
 #include "state/tool_entry.h"
 
+/* Sees to it that no handler of a sample's signal runs before the thread is in its call again:
+ * drops those that came meanwhile, and lets none come of the CPU time that the rest takes. */
+static MW_COLD void drop_samples(uint64_t blocked) {
+	mw_control_cpu_put_off(false);
+	mw_os_tick_drop_pending(blocked);
+}
+
 #if defined(__x86_64__)
 
 static mw_repeated_registers_t registers_of(const mw_tool_entry_frame_t *frame) {
@@ -73,13 +80,6 @@ static MW_COLD void begin(mw_tool_entry_frame_t *frame, uint64_t *blocked) {
 	*blocked = frame->blocked_signals;
 	if (frame->has_blocked)
 		mw_os_note_answering(blocked);
-}
-
-/* Sees to it that no handler of a sample's signal runs before the thread is in its call again:
- * drops those that came meanwhile, and lets none come of the CPU time that the rest takes. */
-static MW_COLD void drop_samples(uint64_t blocked) {
-	mw_control_cpu_put_off(false);
-	mw_os_tick_drop_pending(blocked);
 }
 
 /* An interrupted call returns EINTR where a handler of a signal runs that has come meanwhile. The
