@@ -21,7 +21,7 @@ printf '#!%s/bin/python3.12\n' "$work" >bin/by-path
 printf '#!%s/bin/by-path\n' "$work" >bin/twice
 chmod +x bin/by-env bin/by-path bin/twice
 path=$work/bin:$PATH
-node_words='--perf-basic-prof --interpreted-frames-native-stack'
+node_words='--perf-basic-prof-only-functions --interpreted-frames-native-stack'
 java_words='-XX:+IgnoreUnrecognizedVMOptions -XX:+UnlockDiagnosticVMOptions'
 java_words+=' -XX:+PreserveFramePointer -XX:+DumpPerfMapAtExit'
 
@@ -55,9 +55,8 @@ says err "^mallow: run: settings is no interpreter that mallow knows; set for th
 ok "interpreters are recognised by name, link, #! line and behind env"
 
 # What the user set is kept; of contradicting options the last is used.
-NODE_OPTIONS='--max-old-space-size=900 --perf-basic-prof' \
-    sets '--interpreted-frames-native-stack --max-old-space-size=900 --perf-basic-prof||||' \
-    --scripts node app.js
+mine='--max-old-space-size=900 --perf-basic-prof-only-functions'
+NODE_OPTIONS=$mine sets "--interpreted-frames-native-stack $mine||||" --scripts node app.js
 says err "set: NODE_OPTIONS='--interpreted-frames-native-stack' before yours\$"
 NODE_OPTIONS=$node_words sets "$node_words||||" --scripts node app.js
 says err 'set: NODE_OPTIONS as before$'
@@ -87,6 +86,29 @@ has_stacks() {
 }
 # Deep stacks are not cut here.
 export MALLOW_CONF=prof_seed:1,prof_bt_max:512
+
+if command -v node >/dev/null; then
+    cat >app.js <<'END'
+const zlib = require("zlib");
+function packOften(n) {
+    let bytes = 0;
+    for (let i = 0; i < n; i++) bytes += zlib.deflateSync(Buffer.alloc(3000, i)).length;
+    return bytes;
+}
+packOften(1000);
+END
+    try 0 "$mallow" run --scripts -o profile.pb.gz --rate 16k -- node app.js
+    # Whose the memory at the peak is.
+    says err ' < packOften app\.js:2:19'
+    says_not err 'node::|Builtins_'
+    has_stacks 'packOften app.js:2:19' 50
+    # The place stands there once.
+    says_not out 'app.js:2:19 .*app.js'
+    [ -z "$(ls ./*.log 2>/dev/null)" ] || fail "node left a log: $(ls)"
+    ok "node: its functions, and no log"
+else
+    leave_out "no node"
+fi
 
 # A Python that has the trampolines: of the path, or of pyenv.
 python=

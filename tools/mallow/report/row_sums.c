@@ -311,10 +311,19 @@ static const char *below_here(const char *path) {
 	return length > 1 && strncmp(path, directory, length) == 0 ? path + length : path;
 }
 
+bool mw_name_has_place(const char *name, const char *file, int64_t line) {
+	char place[4200];
+	const char *slash = strrchr(file, '/');
+	snprintf(place, sizeof(place), " %s:%" PRId64 ":", slash != NULL ? slash + 1 : file, line);
+	return line > 0 && strstr(name, place) != NULL;
+}
+
 void mw_row_place(const mw_profile_t *profile, const mw_row_t *row, bool by_line, bool is_short,
 		  char *buffer, size_t size) {
 	buffer[0] = '\0';
-	if (row->file == 0)
+	if (row->file == 0 ||
+	    (row->name != NULL &&
+	     mw_name_has_place(row->name, mw_profile_string(profile, row->file), row->line)))
 		return;
 	const char *file = below_here(mw_profile_string(profile, row->file));
 	const char *slash = strrchr(file, '/');

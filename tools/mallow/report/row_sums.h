@@ -39,8 +39,10 @@ void mw_sums_init(mw_sums_t *sums, const mw_profile_t *profile, size_t type, boo
 void mw_sums_release(mw_sums_t *sums);
 
 /* Writes "dir/file.c:12", or "file.c:12" if `is_short`.  Unless `by_line`, " (+2 lines)" follows
- * if the row has more places.  "" = the place is not known. */
+ * if the row has more places.  "" = the place is not known, or the name has it. */
 void mw_row_place(const mw_profile_t *profile, const mw_row_t *row, bool by_line, bool is_short,
 		  char *buffer, size_t size);
+/* True if the function's name has the place already, as JavaScript's have: "pack app.js:2:45". */
+bool mw_name_has_place(const char *name, const char *file, int64_t line);
 
 #endif

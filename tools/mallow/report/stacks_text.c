@@ -135,7 +135,8 @@ static void print_frame(FILE *out, const mw_profile_t *p, uint32_t location, boo
 		const mw_function_t *f = &p->functions[line->function];
 		if (f->name == 0)
 			continue;
-		mw_row_t row = {.file = f->file, .line = line->line};
+		mw_row_t row = {
+			.name = mw_profile_string(p, f->name), .file = f->file, .line = line->line};
 		mw_row_place(p, &row, by_line, columns > 0, place, sizeof(place));
 		size_t room = columns > 60 ? (size_t)columns - 40 : 0;
 		if (room == 0)

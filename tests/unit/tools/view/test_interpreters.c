@@ -87,8 +87,41 @@ static void stacks_without_scripts_are_whole(void) {
 	CHECK_LEFT(other, NULL, "grow main");
 }
 
+/* A function, once at two lines, and where its name should be then. */
+static void functions_have_their_places(void) {
+	static const struct {
+		const char *path, *name, *file;
+		int64_t first_line;
+		const char *expected;
+	} ways[] = {
+		{"[python]", "main", "/srv/app.py", 7, "main app.py:7"},
+		{"[python]", "<module>", "<string>", 1, "<module> <string>:1"},
+		{"[python]", "main", "/srv/app.py", 0, "main app.py"},
+		{"[javascript]", "pack app.js:2:45", "/srv/app.js", 2, "pack app.js:2:45"},
+		{"[java]", "int Main.pack(byte[])", "", 0, "int Main.pack(byte[])"},
+		{"/bin/shop", "main", "/src/shop.c", 7, "main"},
+	};
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		mw_profile_t *p = mw_profile_new();
+		mw_profile_add_type(p, "space", "bytes");
+		uint32_t locations[] = {frame(p, ways[i].path, ""), frame(p, ways[i].path, "")};
+		mw_function_t function = {.name = mw_profile_intern(p, ways[i].name),
+					  .file = mw_profile_intern(p, ways[i].file),
+					  .start_line = ways[i].first_line};
+		mw_line_t line = {.function = mw_profile_add_function(p, &function)};
+		for (size_t k = 0; k < 2; k++) {
+			line.line = 8 + (int64_t)k;
+			mw_profile_set_lines(p, locations[k], &line, 1);
+		}
+		mw_script_places_add(p);
+		CHECK_STR(mw_profile_string(p, p->functions[line.function].name), ways[i].expected);
+		mw_profile_free(p);
+	}
+}
+
 int main(void) {
 	RUN(frames_of_the_interpreter_are_left_out);
 	RUN(stacks_without_scripts_are_whole);
+	RUN(functions_have_their_places);
 	return 0;
 }

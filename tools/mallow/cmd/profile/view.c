@@ -214,12 +214,16 @@ static int64_t whole_of(const request_t *r, const mw_profile_t *p, size_t type, 
 	return total != 0 ? total : total_of(r, p, type, 0);
 }
 
-/* True if frames are left out of stacks.  Formats for other tools have whole stacks, and so have
- * the command lines of pprof and jeprof. */
-static bool leaves_frames_out(const request_t *r) {
+/* True for formats of other tools, and for the command lines of pprof and jeprof. */
+static bool is_for_others(const request_t *r) {
 	bool is_old = r->arguments->is_pprof || r->arguments->is_jeprof || r->arguments->is_shell;
-	return !is_old && !mw_picture_is_profile(r->picture) &&
-	       mw_view_request_has(r, MW_VIEW_FUNCTIONS | MW_VIEW_LISTING);
+	return is_old || mw_picture_is_profile(r->picture) ||
+	       mw_view_request_has(r, MW_VIEW_PROFILE);
+}
+
+/* True if frames are left out of stacks. */
+static bool leaves_frames_out(const request_t *r) {
+	return !is_for_others(r) && mw_view_request_has(r, MW_VIEW_FUNCTIONS | MW_VIEW_LISTING);
 }
 
 /* Leaves out wrappers and interpreters' own frames.  A flame graph shows functions of libraries as
@@ -258,6 +262,8 @@ static int select_and_sum(const request_t *r, mw_profile_t *p, size_t base_first
 			  mw_error_t *error) {
 	mw_selection_t selection;
 	mw_view_options_selection(r->arguments, &selection);
+	if (!is_for_others(r))
+		mw_script_places_add(p);
 	if (find_type(r, p, &v->type, error) != 0)
 		return -1;
 	if (r->view->type == NULL)

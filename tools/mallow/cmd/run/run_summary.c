@@ -16,6 +16,7 @@
 #include "model/merge.h"
 #include "model/text.h"
 #include "report/report.h"
+#include "report/row_sums.h"
 #include "report/stacks.h"
 #include "report/text/names.h"
 #include "report/text/resident_text.h"
@@ -135,10 +136,14 @@ static const char *name_frame(const mw_profile_t *p, uint32_t location, uint32_t
 
 static void print_place(const mw_profile_t *p, uint32_t location) {
 	const mw_line_t *at = mw_location_line(p, &p->locations[location], 0);
-	if (at == NULL || p->functions[at->function].file == 0)
+	const mw_function_t *function = at != NULL ? &p->functions[at->function] : NULL;
+	if (function == NULL || function->file == 0)
+		return;
+	const char *file = mw_profile_string(p, function->file);
+	if (mw_name_has_place(mw_profile_string(p, function->name), file, at->line))
 		return;
 	fputs("  ", stderr);
-	mw_text_print(stderr, mw_profile_string(p, p->functions[at->function].file));
+	mw_text_print(stderr, file);
 	if (at->line > 0)
 		fprintf(stderr, ":%" PRId64, at->line);
 }

@@ -25,10 +25,10 @@ static const struct {
 	bool is_list;
 	const char *value;
 } settings[] = {
-	/* V8 writes a map of its code for perf, and gives each interpreted function code of its
-	 * own. */
+	/* V8 writes a map of its functions for perf, and gives each interpreted function code of
+	 * its own. With --perf-basic-prof it would also write a log into the current directory. */
 	{MW_INTERPRETER_NODE, FOR_SCRIPTS, "NODE_OPTIONS", true,
-	 "--perf-basic-prof --interpreted-frames-native-stack"},
+	 "--perf-basic-prof-only-functions --interpreted-frames-native-stack"},
 	/* HotSpot's compiled code keeps no frame pointer otherwise, and stacks end in its first
 	 * frame. Machines before 17 do not know the map, and are told not to mind. */
 	{MW_INTERPRETER_JAVA, FOR_SCRIPTS, "JAVA_TOOL_OPTIONS", true,

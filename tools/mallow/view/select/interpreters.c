@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * interpreters.c -- removes interpreters' own frames from stacks that have functions of scripts. */
+ * interpreters.c -- removes interpreters' own frames from stacks that have functions of scripts,
+ * and adds places to the names of these functions. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,4 +128,31 @@ void mw_interpreters_fold(mw_profile_t *p, const mw_pattern_t *kept) {
 		fold_stack(&f, i, room);
 	free(room);
 	free(f.files);
+}
+
+/* Adds the base name of the function's file and its first line to its name, unless that names the
+ * file already. */
+static void add_place(mw_profile_t *p, mw_function_t *function) {
+	char text[2048], line[24] = "";
+	const char *name = mw_profile_string(p, function->name);
+	const char *file = mw_profile_string(p, function->file), *slash = strrchr(file, '/');
+	const char *base = slash != NULL ? slash + 1 : file;
+	if (*base == '\0' || strstr(name, base) != NULL)
+		return;
+	if (function->start_line > 0)
+		snprintf(line, sizeof(line), ":%" PRId64, function->start_line);
+	snprintf(text, sizeof(text), "%s %s%s", name, base, line);
+	function->name = mw_profile_intern(p, text);
+}
+
+void mw_script_places_add(mw_profile_t *p) {
+	bool *is_script = mw_xcalloc(p->mapping_count, sizeof(*is_script));
+	for (size_t i = 0; i < p->mapping_count; i++)
+		is_script[i] = mw_is_script_module(mw_profile_string(p, p->mappings[i].path));
+	for (size_t i = 1; i < p->location_count; i++) {
+		const mw_location_t *l = &p->locations[i];
+		for (uint32_t k = 0; is_script[l->mapping] && k < l->line_count; k++)
+			add_place(p, &p->functions[p->lines[l->line_first + k].function]);
+	}
+	free(is_script);
 }

@@ -62,4 +62,8 @@ size_t mw_wrappers_cut(mw_profile_t *profile, mw_wrapper_kinds_t kinds, const mw
  * of extensions stay.  `kept`: functions whose names match stay, too; NULL = none. */
 void mw_interpreters_fold(mw_profile_t *profile, const mw_pattern_t *kept);
 
+/* Adds file and first line to the names of scripts' functions, "main app.py:7": functions of
+ * different files have one name more often than in other languages. */
+void mw_script_places_add(mw_profile_t *profile);
+
 #endif
