@@ -161,7 +161,7 @@ killed() {
     LD_PRELOAD=$build/lib/libmallow.so "$python" "$@" &
     pid=$!
     wait $pid 2>/dev/null
-    started+=($pid)
+    started+=("$pid")
 }
 tested=
 for python in "${pythons[@]}"; do

@@ -3,13 +3,13 @@
 # scripts.sh BUILD_DIR -- `mallow run --scripts` and `--objects`: which interpreter is recognised,
 # what is set for it, and that functions of scripts are in the stacks then.
 source "$(dirname "$0")/lib.bash"
-unset NODE_OPTIONS JAVA_TOOL_OPTIONS PYTHONPERFSUPPORT PYTHONMALLOC USE_ZEND_ALLOC
+unset NODE_OPTIONS JAVA_TOOL_OPTIONS PYTHONMALLOC USE_ZEND_ALLOC
 
 # Programs with the names of interpreters print what is set for them.
 mkdir bin
 cat >bin/settings <<'END'
 #!/bin/sh
-echo "$NODE_OPTIONS|$JAVA_TOOL_OPTIONS|$PYTHONPERFSUPPORT|$PYTHONMALLOC|$USE_ZEND_ALLOC"
+echo "$NODE_OPTIONS|$JAVA_TOOL_OPTIONS|$PYTHONMALLOC|$USE_ZEND_ALLOC"
 END
 chmod +x bin/settings
 for name in node java python3.12 python3.9 php8.2; do cp bin/settings bin/$name; done
@@ -33,34 +33,33 @@ sets() {
     got=$(cat out)
     [ "$got" = "$want" ] || fail "$*: '$got', not '$want'"
 }
-sets "$node_words||||" --scripts node app.js
+sets "$node_words|||" --scripts node app.js
 says err "^mallow: run: set: NODE_OPTIONS='$node_words'\$"
-sets "|$java_words|||" --scripts -- java Main
-sets "||1||" --scripts python3.12 app.py
-sets "||||" --scripts python3 app.py
+sets "|$java_words||" --scripts -- java Main
+sets "|||" --scripts python3 app.py
 says err '^mallow: run: nothing to set for python3$'
-sets "||||" --scripts --quiet python3 app.py
+sets "|||" --scripts --quiet python3 app.py
 says_not err ': run: '
-sets "|||malloc|" --objects python3 app.py
-sets "||1|malloc|" --scripts --objects python3.12 app.py
-says err '^mallow: run: set: PYTHONPERFSUPPORT=1, PYTHONMALLOC=malloc$'
-sets "||||0" --objects php8.2 app.php
-sets "||||" php8.2 app.php
-sets "$node_words||||" --scripts env -u HOME A=b node app.js
-sets "$node_words||||" --scripts by-env
-sets "||1||" --scripts by-path
-sets "||1||" --scripts twice
-sets "$node_words|$java_words|1|malloc|0" --scripts --objects settings
+sets "||malloc|" --objects python3 app.py
+sets "||malloc|" --scripts --objects python3.12 app.py
+says err '^mallow: run: set: PYTHONMALLOC=malloc$'
+sets "|||0" --objects php8.2 app.php
+sets "|||" php8.2 app.php
+sets "$node_words|||" --scripts env -u HOME A=b node app.js
+sets "$node_words|||" --scripts by-env
+sets "||malloc|" --objects by-path
+sets "||malloc|" --objects twice
+sets "$node_words|$java_words|malloc|0" --scripts --objects settings
 says err "^mallow: run: settings is no interpreter that mallow knows; set for those that it starts"
 ok "interpreters are recognised by name, link, #! line and behind env"
 
 # What the user set is kept; of contradicting options the last is used.
 mine='--max-old-space-size=900 --perf-basic-prof-only-functions'
-NODE_OPTIONS=$mine sets "--interpreted-frames-native-stack $mine||||" --scripts node app.js
+NODE_OPTIONS=$mine sets "--interpreted-frames-native-stack $mine|||" --scripts node app.js
 says err "set: NODE_OPTIONS='--interpreted-frames-native-stack' before yours\$"
-NODE_OPTIONS=$node_words sets "$node_words||||" --scripts node app.js
+NODE_OPTIONS=$node_words sets "$node_words|||" --scripts node app.js
 says err 'set: NODE_OPTIONS as before$'
-PYTHONMALLOC=debug sets '|||debug|' --objects python3 app.py
+PYTHONMALLOC=debug sets '||debug|' --objects python3 app.py
 says err 'set: PYTHONMALLOC=debug as before$'
 ok "the user's settings are kept"
 
@@ -110,7 +109,8 @@ else
     leave_out "no node"
 fi
 
-# A Python that has the trampolines: of the path, or of pyenv.
+# A Python that has trampolines for perf without a frame pointer: of the path, or of pyenv. Stacks
+# pass them, and the functions have their names from the interpreter.
 python=
 for candidate in python3 python3.12 python3.13 \
     "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.1[23]*/bin/python3; do
@@ -128,7 +128,8 @@ def outer():
     return [inner(2000) for i in range(50)]
 outer()
 END
-    try 0 "$mallow" run --scripts --objects -o profile.pb.gz --rate 32k -- "$python" app.py
+    try 0 env PYTHONPERFSUPPORT=1 "$mallow" run --scripts --objects -o profile.pb.gz --rate 32k \
+        -- "$python" app.py
     has_stacks outer 60
     ok "python: whole stacks through its trampolines"
 else
@@ -163,4 +164,30 @@ END
     ok "java: whole stacks through compiled code"
 else
     leave_out "no java or no javac"
+fi
+
+# Leaks of C code name the line of the script that called it, without the interpreter's frames.
+if command -v python3 >/dev/null; then
+    cat >leaky.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+void make_block(int size) { memset(malloc((size_t)size), 1, (size_t)size); }
+END
+    cc -g -O0 -fno-builtin -shared -fPIC -o libleaky.so leaky.c || fail "leaky.c does not compile"
+    cat >leaky.py <<'END'
+import ctypes
+library = ctypes.CDLL("./libleaky.so")
+def leaks_here():
+    library.make_block(54321)
+for i in range(3):
+    leaks_here()
+END
+    unset MALLOW_CONF
+    try 1 "$mallow" run --leaks -o leaks.pb.gz -- python3 leaky.py
+    grep -A12 make_block err >leak || fail "the leak is not found"
+    grep -q 'leaks_here .*leaky.py:4$' leak || fail "no line of the script: $(cat leak)"
+    grep -q '_PyEval' leak && fail "frames of the interpreter: $(cat leak)"
+    ok "a leak of C code names the script's line"
+else
+    leave_out "no python3"
 fi

@@ -92,8 +92,8 @@ static const mw_subcommand_t subcommands[] = {
 				EVENT_OPTION("the same "),
 				{"scripts", 0, MW_BOUND(FLAG, scripts), NULL, NULL,
 				 "set what gives functions of scripts their names: NODE_OPTIONS "
-				 "for node, JAVA_TOOL_OPTIONS for java, PYTHONPERFSUPPORT for "
-				 "python3.12 and later"},
+				 "for node, JAVA_TOOL_OPTIONS for java; Python's have names "
+				 "without"},
 				{"objects", 0, MW_BOUND(FLAG, objects), NULL, NULL,
 				 "let an interpreter's small objects come from malloc: "
 				 "PYTHONMALLOC=malloc, USE_ZEND_ALLOC=0 for php"},

@@ -262,7 +262,9 @@ static int select_and_sum(const request_t *r, mw_profile_t *p, size_t base_first
 			  mw_error_t *error) {
 	mw_selection_t selection;
 	mw_view_options_selection(r->arguments, &selection);
-	if (!is_for_others(r))
+	/* Traces have lines of their own for places. */
+	if (leaves_frames_out(r) ||
+	    (!is_for_others(r) && mw_view_request_pattern(r->arguments) != NULL))
 		mw_script_places_add(p);
 	if (find_type(r, p, &v->type, error) != 0)
 		return -1;

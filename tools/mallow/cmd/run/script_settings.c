@@ -34,15 +34,10 @@ static const struct {
 	{MW_INTERPRETER_JAVA, FOR_SCRIPTS, "JAVA_TOOL_OPTIONS", true,
 	 "-XX:+IgnoreUnrecognizedVMOptions -XX:+UnlockDiagnosticVMOptions "
 	 "-XX:+PreserveFramePointer -XX:+DumpPerfMapAtExit"},
-	/* Each function has code of its own, whose names are in a map. */
-	{MW_INTERPRETER_PYTHON, FOR_SCRIPTS, "PYTHONPERFSUPPORT", false, "1"},
 	{MW_INTERPRETER_PYTHON, FOR_OBJECTS, "PYTHONMALLOC", false, "malloc"},
 	{MW_INTERPRETER_PHP, FOR_OBJECTS, "USE_ZEND_ALLOC", false, "0"},
 };
 enum { SETTINGS = sizeof(settings) / sizeof(settings[0]) };
-
-/* The first minor version of Python that has PYTHONPERFSUPPORT. */
-#define PYTHON_PERF_MINOR 12
 
 /* Returns whether a list has the word. */
 static bool has_word(const char *list, const char *word, size_t length) {
@@ -94,13 +89,9 @@ static void set(size_t i, char *line, size_t size) {
 
 void mw_script_settings_make(char *const *command_line, bool scripts, bool objects, bool is_quiet) {
 	char line[1024] = "";
-	int minor;
-	mw_interpreter_t found = mw_interpreter_find(command_line, &minor);
-	bool is_old = found == MW_INTERPRETER_PYTHON && minor >= 0 && minor < PYTHON_PERF_MINOR;
+	mw_interpreter_t found = mw_interpreter_find(command_line);
 	for (size_t i = 0; i < SETTINGS; i++) {
 		bool is_meant = settings[i].purpose == FOR_SCRIPTS ? scripts : objects;
-		if (is_meant && settings[i].purpose == FOR_SCRIPTS && is_old)
-			continue;
 		if (is_meant && (found == MW_INTERPRETER_NONE || found == settings[i].interpreter))
 			set(i, line, sizeof(line));
 	}

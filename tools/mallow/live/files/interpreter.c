@@ -32,24 +32,21 @@ static const char *base_of(const char *path) {
 	return slash ? slash + 1 : path;
 }
 
-static mw_interpreter_t interpreter_of_name(const char *name, int *minor) {
+static mw_interpreter_t interpreter_of_name(const char *name) {
 	size_t length = strcspn(name, "0123456789");
-	const char *version = name + length, *dot = strchr(version, '.');
+	const char *version = name + length;
 	if (version[strspn(version, "0123456789.")] != '\0')
 		return MW_INTERPRETER_NONE;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strlen(names[i].name) == length && strncmp(names[i].name, name, length) == 0) {
-			if (dot)
-				*minor = atoi(dot + 1);
+		if (strlen(names[i].name) == length && strncmp(names[i].name, name, length) == 0)
 			return names[i].interpreter;
-		}
 	return MW_INTERPRETER_NONE;
 }
 
-static mw_interpreter_t interpreter_of_path(const char *path, int *minor) {
+static mw_interpreter_t interpreter_of_path(const char *path) {
 	char *file = realpath(path, NULL);
-	mw_interpreter_t by_name = interpreter_of_name(base_of(path), minor), by_file;
-	by_file = file ? interpreter_of_name(base_of(file), minor) : MW_INTERPRETER_NONE;
+	mw_interpreter_t by_name = interpreter_of_name(base_of(path)), by_file;
+	by_file = file ? interpreter_of_name(base_of(file)) : MW_INTERPRETER_NONE;
 	free(file);
 	return by_file != MW_INTERPRETER_NONE ? by_file : by_name;
 }
@@ -83,16 +80,15 @@ static bool read_head(const char *path, char head[HEAD_BYTES], char *words[HEAD_
 	return count > 0;
 }
 
-mw_interpreter_t mw_interpreter_find(char *const *command_line, int *minor) {
+mw_interpreter_t mw_interpreter_find(char *const *command_line) {
 	char path[PATH_MAX], head[HEAD_BYTES], *words[HEAD_BYTES];
 	char name[PATH_MAX];
-	*minor = -1;
 	snprintf(name, sizeof(name), "%s", command_line[0]);
 	char *const *behind = command_line + 1;
 	for (int i = 0; i < STEPS_MAX; i++) {
 		if (!mw_program_find(name, path, sizeof(path)))
 			return MW_INTERPRETER_NONE;
-		mw_interpreter_t found = interpreter_of_path(path, minor);
+		mw_interpreter_t found = interpreter_of_path(path);
 		if (found != MW_INTERPRETER_NONE)
 			return found;
 		const char *next = NULL;

@@ -14,9 +14,7 @@ typedef enum mw_interpreter {
 } mw_interpreter_t;
 
 /* Recognises the interpreter by the name of the program, as it is called or as its links lead to a
- * file; of a script by its "#!" line; behind env(1) by the word that env executes.
- * *minor: the second number of the version, from the file's name (12 of python3.12); -1 = not
- * known. */
-mw_interpreter_t mw_interpreter_find(char *const *command_line, int *minor);
+ * file; of a script by its "#!" line; behind env(1) by the word that env executes. */
+mw_interpreter_t mw_interpreter_find(char *const *command_line);
 
 #endif
