@@ -171,7 +171,7 @@ unsigned mw_dump_text(uint32_t number, char text[MW_TEXT_BYTES_MAX]) {
 	for (unsigned at = 0; at < bytes; at++) {
 		const char *word =
 			mw_store_private(MW_SECTION_TEXTS, number + MW_TEXT_HEAD_ENTRIES + at / 8);
-		text[at] = word[at % 8] >= 0 && word[at % 8] < ' ' ? '?' : word[at % 8];
+		text[at] = (unsigned char)word[at % 8] < ' ' ? '?' : word[at % 8];
 	}
 	return (unsigned)bytes;
 }
