@@ -4,7 +4,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all demo test check fuzz bench install format lint clean help
+.PHONY: all demo test check fuzz bench install deb dist format lint clean help
 
 all:
 	@scripts/build.sh release
@@ -27,6 +27,12 @@ bench:
 install: all
 	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
 
+deb:
+	@scripts/deb.sh
+
+dist:
+	@scripts/dist.sh
+
 format:
 	@scripts/format.sh
 
@@ -44,5 +50,7 @@ help:
 	@echo "make fuzz       searches for inputs that do harm, a minute a target"
 	@echo "make bench      time and memory against glibc's malloc and its peers, in turns"
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
+	@echo "make deb        Debian packages in build/packages/"
+	@echo "make dist       a tar ball of the sources in build/dist/"
 	@echo "make format     clang-format over all sources"
 	@echo "make lint       clang-tidy, shellcheck, style checks"

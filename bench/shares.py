@@ -102,7 +102,7 @@ def shares(command, parts):
         if name != os.path.basename(command[0])[:15]:
             continue
         total += 1
-        if where.endswith("libmallow.so"):
+        if os.path.basename(where).startswith("libmallow.so"):
             counts[parts[addresses[bisect.bisect(addresses, counter - starts[process]) - 1]]] += 1
     return {part: counts[part] / total for part in PARTS}
 

@@ -1,13 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# demo.sh -- profiles a real program, redis-server, from the first allocation: looks at it while it
-# runs, kills it with SIGKILL, and reads the profile it left behind.  Files go to build/demo/.
+# demo.sh [--installed] -- profiles a real program, redis-server, from the first allocation: looks
+# at it while it runs, kills it with SIGKILL, and reads the profile it left behind.  Files go to
+# build/demo/.  With --installed: the installed command and library, not those of this folder.
 . "$(dirname "$0")/lib/common.sh"
 
-scripts/bootstrap.sh demo
-scripts/build.sh release mallow mallow_command
-
-mallow=$MALLOW_BUILD/bin/mallow
+if [ "${1:-}" = --installed ]; then # what is in PATH and where the loader looks
+    mallow=$(command -v mallow)
+    library=libmallow.so.1
+else
+    scripts/bootstrap.sh demo
+    scripts/build.sh release mallow mallow_command
+    mallow=$MALLOW_BUILD/bin/mallow
+    library=$MALLOW_BUILD/lib/libmallow.so
+fi
 out=$MALLOW_BUILD/demo
 rm -rf "$out"
 mkdir -p "$out"
@@ -28,7 +34,7 @@ show() {
 }
 
 say "redis-server, with the library preloaded and nothing else changed; a load by redis-benchmark"
-env -u MALLOC_CONF MALLOW_CONF=prof_sample:64K LD_PRELOAD="$MALLOW_BUILD/lib/libmallow.so" \
+env -u MALLOC_CONF MALLOW_CONF=prof_sample:64K LD_PRELOAD=$library \
     redis-server --port 0 --unixsocket "$socket" --save '' --daemonize no >"$out/redis.log" 2>&1 &
 server=$!
 for _ in $(seq 1 100); do

@@ -41,6 +41,14 @@ static void look(overview_t *overview) {
 }
 
 #ifdef M_MXFAST
+#if !__GLIBC_PREREQ(2, 33)
+struct mallinfo2 {
+	size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks,
+		keepcost;
+};
+struct mallinfo2 mallinfo2(void);
+#endif
+
 struct mallinfo2 mallinfo2(void) {
 	overview_t overview;
 	look(&overview);

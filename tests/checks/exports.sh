@@ -32,6 +32,9 @@ for library in libmallow libmallow_secure libmallow_debug; do
         exit 1
     fi
 
+    # What programs that are linked with it ask for: doc/internals/release.md.
+    soname=$(readelf -d "$2/lib/$library.so" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
+    [ "$soname" = "$library.so.1" ] || { echo "$library.so has the SONAME $soname"; exit 1; }
     readelf -d "$2/lib/$library.so" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' >"$work/needed"
     if grep -vE '^(libc\.so\.6|ld-linux-[a-z0-9-]+\.so\.[0-9]+)$' "$work/needed"; then
         echo "$library.so may need libc only"

@@ -14,6 +14,8 @@ sed '/^#/d; /^$/d; s/.*/^(&)$/' >"$patterns" <<'END'
 # The root.
 (README|CHANGELOG|CONTRIBUTING)\.md|LICENSE|Makefile|CMakeLists\.txt|CMakePresets\.json
 \.(gitignore|editorconfig|clang-format|clang-tidy)|\.ci/run
+debian/(rules|control|copyright|not-installed|[a-z0-9-]+\.(docs|install|symbols|lintian-overrides))
+debian/(source/format|tests/(control|demo))
 cmake/[a-z0-9_-]+\.(cmake|ld|[a-z.]+\.in)
 contrib/([a-z0-9_/-]+\.(sh|py|md)|README\.md)
 # The library and the command.

@@ -7,6 +7,7 @@
 set -euo pipefail
 build=$2
 program=$build/tests/programs/one_block
+name=$(basename "$(realpath "$build/lib/libmallow.so")")
 # Measured: 348 and 76 to 80 KiB.  Some pages more are not worth an alarm, two windows of the code
 # (the kernel maps the 64 KiB around a page that is touched) or a table are.
 library_limit=448
@@ -25,7 +26,7 @@ starts=80
 # thread data decides whether they take one page more.
 least() {
     for ((i = 0; i < starts; i++)); do
-        LD_PRELOAD=$1 MALLOW_CONF='' "$program" libmallow.so
+        LD_PRELOAD=$1 MALLOW_CONF='' "$program" "$name"
     done | awk '{ for (i = 1; i <= NF; i++) if (NR == 1 || $i < least[i]) least[i] = $i }
                 END { for (i = 1; i <= NF; i++) printf "%s ", least[i]; print "" }'
 }
@@ -40,7 +41,7 @@ echo "libmallow.so $library KiB, private memory $((private - glibc)) KiB beyond 
 mean() {
     local library=$1
     shift
-    for ((i = 0; i < starts; i++)); do LD_PRELOAD=$library MALLOC_CONF='' "$program" libmallow.so \
+    for ((i = 0; i < starts; i++)); do LD_PRELOAD=$library MALLOC_CONF='' "$program" "$name" \
         "$@"; done |
         awk '{ sum += $6 } END { printf "%d\n", sum / NR }'
 }

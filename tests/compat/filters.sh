@@ -46,7 +46,8 @@ int main(void) {
 }
 END
 cc -O1 -fno-builtin "$work/names.c" -o "$work/names"
-plain="libmallow.so libmallow.so libmallow.so libmallow.so libmallow.so libmallow.so 1"
+soname=$(readelf -d "$build/lib/libmallow.so" | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')
+plain="$soname $soname $soname $soname $soname $soname 1"
 
 # expect WHAT: the program's line on stdin
 expect() {
@@ -62,10 +63,10 @@ for library in "$compat"/*.so.*; do
     grep -q '(FILTER)' <<<"$(readelf -d "$library")" || continue
     filters=$((filters + 1))
     wanted=$(readelf -d "$library" | sed -n 's/.*(FILTER).*\[\(.*\)\]/\1/p')
-    line=${plain//libmallow.so/$wanted}
+    line=${plain//$soname/$wanted}
     folder=$build/lib
     if [ "$wanted" = libgperftools_debug_mallow.so ]; then # stands in front of libmallow_secure.so
-        line=${line/%$wanted 1/libmallow_secure.so 1}
+        line=${line/%$wanted 1/${soname/libmallow/libmallow_secure} 1}
         folder=$compat
     fi
     LD_PRELOAD=$library "$work/names" | expect "$name preloaded" "$line"
@@ -88,7 +89,7 @@ done
 
 # All that stand for the plain library in one process.
 all=$(for library in "$compat"/*.so.*; do
-    if grep -q 'FILTER.*\[libmallow.so\]' <<<"$(readelf -d "$library")"; then
+    if grep -q "FILTER.*\[$soname\]" <<<"$(readelf -d "$library")"; then
         echo "$library"
     fi
 done | tr '\n' ' ')

@@ -12,7 +12,7 @@ diagnosis() {
 # The machine may have findings of its own: 0 or 1, and nothing of ours.
 "$mallow" doctor >out 2>err
 [ $? -le 1 ] || fail "the doctor is in trouble"
-diagnosis fine library 'libmallow.so, version [0-9.]+, loads'
+diagnosis fine library 'libmallow.so.1, version [0-9.]+, loads'
 for topic in 'state files' permissions kernel; do
     grep -q "  $topic  " out || fail "nothing is said of $topic"
 done
@@ -138,7 +138,7 @@ EOF
 diagnosis finding library "runs libmallow.so 9${version:1}, this command is mallow $version"
 ok "a library of another version"
 
-library=$(sed -n 's|.* \(/.*\)/libmallow.so$|\1|p' "/proc/$pid/maps" | sed -n 1p)
+library=$(sed -n 's|.* \(/.*\)/libmallow.so[.0-9]*$|\1|p' "/proc/$pid/maps" | sed -n 1p)
 for gperftools in '' "$library/mallow/compat/libtcmalloc.so.4"; do
     HEAPPROFILE=$work/heap TCMALLOC_SKIP_MMAP=1 PERFTOOLS_VERBOSE=-1 \
         LD_PRELOAD=${gperftools:-$library/libmallow.so} sleep 100 &

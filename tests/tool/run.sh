@@ -174,7 +174,7 @@ ok "programs without a profile"
 # shellcheck disable=SC2016 # for the inner shell
 LD_PRELOAD=libm.so.6 MALLOW_CONF=prof_bt_max:64 try 0 "$mallow" run --exact sh -c \
     'echo "$LD_PRELOAD $MALLOW_CONF"'
-says out 'libmallow\.so:libm\.so\.6 prof_bt_max:64,'
+says out 'libmallow\.so\.1:libm\.so\.6 prof_bt_max:64,'
 rm -f mallow.*
 ok "what was preloaded and configured is kept"
 

@@ -26,6 +26,10 @@
 #include "os/memory/numa.h"
 #include "os/platform/kernel_calls.h"
 #include "os/platform/system_call.h"
+
+#ifndef GRND_INSECURE
+#define GRND_INSECURE 4 /* Linux 5.6 */
+#endif
 #include "os/unwind/stack.h"
 
 static uint32_t confined_process; /* process id, stored before confinement */

@@ -12,6 +12,14 @@
 #include "os/platform/system_call.h"
 #include "os/time/clock.h"
 
+#ifndef FUTEX_32 /* headers before Linux 5.16 */
+#define FUTEX_32 2
+struct futex_waitv {
+	uint64_t val, uaddr;
+	uint32_t flags, reserved;
+};
+#endif
+
 /* Interval at which a waiter looks again where the kernel cannot wait for two words. */
 #define LOOK_NS ((uint64_t)250000000)
 

@@ -23,6 +23,10 @@
 #include <sys/syscall.h>
 #include <sys/user.h>
 
+#ifndef SYS_epoll_pwait2 /* Linux 5.11 */
+#define SYS_epoll_pwait2 441
+#endif
+
 typedef struct user_regs_struct mw_traced_registers_t;
 
 /* Negated results by which the kernel tells itself how to end an interrupted call. */

@@ -14,6 +14,10 @@
 
 #include "base/compiler.h"
 
+/* Names that the headers of an older libc lack.  The numbers are the same on all processors. */
+#ifndef SYS_close_range /* Linux 5.9 */
+#define SYS_close_range 436
+#endif
 #ifndef SYS_futex_waitv /* Linux 5.16; musl before 1.2.4 has no name for it */
 #define SYS_futex_waitv 449
 #endif

@@ -4,7 +4,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <microhttpd.h>
 #include <netdb.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "http/connections.h"
+#include "http/microhttpd.h"
 #include "model/memory.h"
 
 #define ADDRESS_BYTES 128
@@ -38,7 +38,7 @@ typedef struct upload {
 } upload_t;
 
 const char *mw_http_query(const mw_http_request_t *request, const char *key) {
-	return MHD_lookup_connection_value(request->query, MHD_GET_ARGUMENT_KIND, key);
+	return mw_microhttpd.lookup_connection_value(request->query, MHD_GET_ARGUMENT_KIND, key);
 }
 
 typedef struct header_search {
@@ -60,7 +60,8 @@ static enum MHD_Result look_at_header(void *context, enum MHD_ValueKind kind, co
 bool mw_http_any_header(const mw_http_request_t *request, const char *name,
 			mw_http_value_check_t *is_wanted, void *context) {
 	header_search_t search = {.name = name, .is_wanted = is_wanted, .context = context};
-	MHD_get_connection_values(request->query, MHD_HEADER_KIND, look_at_header, &search);
+	mw_microhttpd.get_connection_values(request->query, MHD_HEADER_KIND, look_at_header,
+					    &search);
 	return search.is_found;
 }
 
@@ -77,34 +78,36 @@ static enum MHD_Result send_answer(struct MHD_Connection *connection,
 	struct MHD_Response *response = NULL;
 	struct stat info;
 	if (answer->fd >= 0 && fstat(answer->fd, &info) == 0)
-		response = MHD_create_response_from_fd((size_t)info.st_size, answer->fd);
+		response = mw_microhttpd.create_response_from_fd((size_t)info.st_size, answer->fd);
 	else if (answer->text != NULL)
-		response = MHD_create_response_from_buffer(answer->text_bytes, answer->text,
-							   MHD_RESPMEM_MUST_FREE);
+		response = mw_microhttpd.create_response_from_buffer(
+			answer->text_bytes, answer->text, MHD_RESPMEM_MUST_FREE);
 	if (response == NULL)
 		return MHD_NO;
-	MHD_add_response_header(response, "Content-Type", answer->type);
-	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-	MHD_add_response_header(response, "Cache-Control", "no-store");
-	MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+	mw_microhttpd.add_response_header(response, "Content-Type", answer->type);
+	mw_microhttpd.add_response_header(response, "X-Content-Type-Options", "nosniff");
+	mw_microhttpd.add_response_header(response, "Cache-Control", "no-store");
+	mw_microhttpd.add_response_header(response, "Referrer-Policy", "no-referrer");
 	/* What follows a request that is not understood is not looked at. */
 	if (answer->status == 400)
-		MHD_add_response_header(response, "Connection", "close");
+		mw_microhttpd.add_response_header(response, "Connection", "close");
 	if (answer->status == 503)
-		MHD_add_response_header(response, "Retry-After", "5");
+		mw_microhttpd.add_response_header(response, "Retry-After", "5");
 	if (answer->status == 401)
-		MHD_add_response_header(response, "WWW-Authenticate", "Basic realm=\"mallow\"");
+		mw_microhttpd.add_response_header(response, "WWW-Authenticate",
+						  "Basic realm=\"mallow\"");
 	if (answer->policy != NULL)
-		MHD_add_response_header(response, "Content-Security-Policy", answer->policy);
+		mw_microhttpd.add_response_header(response, "Content-Security-Policy",
+						  answer->policy);
 	if (answer->cookie[0] != '\0')
-		MHD_add_response_header(response, "Set-Cookie", answer->cookie);
+		mw_microhttpd.add_response_header(response, "Set-Cookie", answer->cookie);
 	if (answer->file_name[0] != '\0') {
 		char value[sizeof(answer->file_name) + 32];
 		snprintf(value, sizeof(value), "attachment; filename=\"%s\"", answer->file_name);
-		MHD_add_response_header(response, "Content-Disposition", value);
+		mw_microhttpd.add_response_header(response, "Content-Disposition", value);
 	}
-	enum MHD_Result result = MHD_queue_response(connection, answer->status, response);
-	MHD_destroy_response(response);
+	enum MHD_Result result = mw_microhttpd.queue_response(connection, answer->status, response);
+	mw_microhttpd.destroy_response(response);
 	return result;
 }
 
@@ -115,15 +118,18 @@ static bool starts(const char *host, const char *name) {
 
 /* A page of another site that resolves its own name to this machine sends that name. */
 static bool is_host_known(const mw_http_server_t *server, struct MHD_Connection *connection) {
-	const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
+	const char *host =
+		mw_microhttpd.lookup_connection_value(connection, MHD_HEADER_KIND, "Host");
 	return !server->is_local || host == NULL || starts(host, "localhost") ||
 	       starts(host, "127.0.0.1") || starts(host, "[::1]") ||
 	       mw_http_access_is_host(server->config.access, host);
 }
 
 bool mw_http_is_own_origin(const mw_http_request_t *request) {
-	const char *origin = MHD_lookup_connection_value(request->query, MHD_HEADER_KIND, "Origin");
-	const char *host = MHD_lookup_connection_value(request->query, MHD_HEADER_KIND, "Host");
+	const char *origin =
+		mw_microhttpd.lookup_connection_value(request->query, MHD_HEADER_KIND, "Origin");
+	const char *host =
+		mw_microhttpd.lookup_connection_value(request->query, MHD_HEADER_KIND, "Host");
 	const mw_http_access_t *access = request->server->config.access;
 	const char *scheme = access->certificate != NULL ? "https://" : "http://";
 	if (origin != NULL && access->origin[0] != '\0' && strcmp(origin, access->origin) == 0)
@@ -137,10 +143,10 @@ bool mw_http_is_admitted(const mw_http_request_t *request) {
 	char *sent = NULL;
 	if (access->password[0] == '\0')
 		return true;
-	char *user = MHD_basic_auth_get_username_password(request->query, &sent);
+	char *user = mw_microhttpd.basic_auth_get_username_password(request->query, &sent);
 	bool is_good = mw_http_access_is_password(access, sent);
-	MHD_free(user);
-	MHD_free(sent);
+	mw_microhttpd.free(user);
+	mw_microhttpd.free(sent);
 	return is_good;
 }
 
@@ -148,13 +154,13 @@ bool mw_http_is_admitted(const mw_http_request_t *request) {
 
 static mw_connection_t *connection_of(struct MHD_Connection *connection) {
 	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+		mw_microhttpd.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 	return info != NULL ? info->socket_context : NULL;
 }
 
 static int socket_of(struct MHD_Connection *connection) {
 	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+		mw_microhttpd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	return info != NULL ? info->connect_fd : -1;
 }
 
@@ -162,8 +168,8 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 			  enum MHD_ConnectionNotificationCode code) {
 	const mw_http_server_t *server = context;
 	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		const union MHD_ConnectionInfo *peer =
-			MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+		const union MHD_ConnectionInfo *peer = mw_microhttpd.get_connection_info(
+			connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 		int fd = socket_of(connection);
 		*state = mw_connections_add(server->connections, fd,
 					    peer != NULL ? peer->client_addr : NULL);
@@ -398,7 +404,7 @@ static void start_daemon(mw_http_server_t *server, int fd) {
 		{MHD_OPTION_END, 0, NULL}};
 	const struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
 	bool has_tls = access->certificate != NULL;
-	server->daemon = MHD_start_daemon(
+	server->daemon = mw_microhttpd.start_daemon(
 		MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL |
 			(has_tls ? MHD_USE_TLS : 0u),
 		0, NULL, NULL, on_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
@@ -409,6 +415,8 @@ static void start_daemon(mw_http_server_t *server, int fd) {
 }
 
 mw_http_server_t *mw_http_start(const mw_http_config_t *config, mw_error_t *error) {
+	if (mw_microhttpd_load(error) != 0)
+		return NULL;
 	mw_http_server_t *server = mw_xcalloc(1, sizeof(*server));
 	static const mw_http_access_t open_access = {0};
 	*server = (mw_http_server_t){.config = *config, .is_restricted = config->access != NULL};
@@ -444,7 +452,7 @@ unsigned mw_http_port(const mw_http_server_t *server) {
 }
 
 void mw_http_stop(mw_http_server_t *server) {
-	MHD_stop_daemon(server->daemon);
+	mw_microhttpd.stop_daemon(server->daemon);
 	mw_connections_stop(server->connections);
 	free(server);
 }

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -184,7 +184,7 @@ static bool has_ended(pid_t pid) {
  * the process is a zombie, so that neither pid nor group is another's. */
 static void watch(pid_t pid, int client) {
 	/* Kernels before 5.3 have no such descriptors: the process is looked at now and then. */
-	int process = pidfd_open(pid, 0);
+	int process = (int)syscall(SYS_pidfd_open, pid, 0);
 	uint64_t kill_ms = 0;
 	while (!has_ended(pid)) {
 		struct pollfd ends[] = {{.fd = process, .events = POLLIN},

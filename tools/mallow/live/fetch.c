@@ -134,6 +134,22 @@ static double limit_seconds(void) {
 	return chosen.seconds + chosen.timeout_seconds;
 }
 
+/* Options that the headers lack or call deprecated, depending on the version: lists of protocols as
+ * text (libcurl 7.85 and later), and as bits before that. */
+#define PROTOCOLS_TEXT ((CURLoption)(CURLOPTTYPE_OBJECTPOINT + 318))
+#define REDIRECT_PROTOCOLS_TEXT ((CURLoption)(CURLOPTTYPE_OBJECTPOINT + 319))
+#define PROTOCOLS_BITS ((CURLoption)(CURLOPTTYPE_LONG + 181))
+#define REDIRECT_PROTOCOLS_BITS ((CURLoption)(CURLOPTTYPE_LONG + 182))
+
+/* No server leads to files or other services. */
+static void allow_protocols(CURL *handle) {
+	if (curl.setopt(handle, PROTOCOLS_TEXT, "http,https") != CURLE_OK)
+		curl.setopt(handle, PROTOCOLS_BITS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+	if (curl.setopt(handle, REDIRECT_PROTOCOLS_TEXT, "http,https") != CURLE_OK)
+		curl.setopt(handle, REDIRECT_PROTOCOLS_BITS,
+			    (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+}
+
 /* At least 1, because libcurl takes 0 for no limit. */
 static long rest_ms(void) {
 	uint64_t now_ns = mw_monotonic_ns();
@@ -169,8 +185,7 @@ static void set_options(CURL *handle, const char *url, const char *post, answer_
 		free(plain);
 	} else
 		curl.setopt(handle, CURLOPT_URL, url);
-	curl.setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
-	curl.setopt(handle, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+	allow_protocols(handle);
 	curl.setopt(handle, CURLOPT_FOLLOWLOCATION, 1L);
 	curl.setopt(handle, CURLOPT_MAXREDIRS, REDIRECTS_MAX);
 	curl.setopt(handle, CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS);

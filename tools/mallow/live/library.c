@@ -20,10 +20,9 @@
 
 /* Places of the library relative to the command: in the build directory, and installed. */
 static const char *const library_places[] = {
-	"../lib/libmallow.so",
-	"../lib64/libmallow.so",
-	"../lib/x86_64-linux-gnu/libmallow.so",
-	"../lib/aarch64-linux-gnu/libmallow.so",
+	"../lib/" MALLOW_SONAME,
+	"../lib64/" MALLOW_SONAME,
+	"../" MALLOW_LIBDIR "/" MALLOW_SONAME,
 };
 
 int mw_library_find(char path[PATH_MAX], mw_error_t *error) {
@@ -52,8 +51,8 @@ int mw_library_find(char path[PATH_MAX], mw_error_t *error) {
 			return 0;
 	}
 	return mw_error_set(error,
-			    "libmallow.so is not in %s/../lib; install it there, or set MALLOW_LIB "
-			    "to its path",
+			    MALLOW_SONAME " is not in %s/../lib; install it there, or set "
+					  "MALLOW_LIB to its path",
 			    self);
 }
 
