@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tarball.sh [ARCHITECTURE] -- writes build/dist/mallow-VERSION-linux-PROCESSOR.tar.xz: libraries,
-# command, man pages and completions, which run where they are unpacked, with glibc 2.31 and later
+# command, man pages and completions, which run where they are unpacked, with glibc 2.29 and later
 # (the libraries with 2.17 and later).  The command is linked with the archives of Debian 11's
 # libraries: nothing has to be installed.  This machine's compiler makes it, with Debian 11's
 # packages unpacked in build/oldest-ARCHITECTURE/root; nothing is installed and no script of a
@@ -81,5 +81,5 @@ mkdir -p "$MALLOW_BUILD/dist"
 rm -rf "$folder/tree"
 DESTDIR=$folder/tree cmake --install "$folder/build" --strip --prefix "/$name" >>"$log"
 tar -C "$folder/tree" --sort=name --owner=0 --group=0 --numeric-owner --mode=u+rw,go+r-w \
-    --mtime="@$(source_epoch)" -cf - "$name" | xz >"$MALLOW_BUILD/dist/$name.tar.xz"
+    --mtime="@$(source_epoch)" -cf - "$name" | xz -3 >"$MALLOW_BUILD/dist/$name.tar.xz"
 say "build/dist/$name.tar.xz: $(stat -c %s "$MALLOW_BUILD/dist/$name.tar.xz") bytes"
