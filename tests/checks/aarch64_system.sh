@@ -90,7 +90,8 @@ make_image() {
     cp -r "$arm64/root/usr/lib/${file##*/}" "$image/usr/lib/"
     echo root:x:0:0:root:/root:/bin/sh >"$image/etc/passwd"
     add_program "$cross/bin/mallow" opt/bin/mallow
-    add_program "$cross/lib/libmallow.so" opt/lib/libmallow.so
+    add_program "$cross/lib/libmallow.so" opt/lib/libmallow.so.1
+    ln -s libmallow.so.1 "$image/opt/lib/libmallow.so"
     add_program "$cross/tests/system_worker" opt/bin/worker
     add_program "$cross/tests/guarded_cases" opt/tests/guarded_cases
     cp tests/guarded/run.sh "$image/opt/tests/"
