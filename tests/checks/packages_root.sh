@@ -56,6 +56,7 @@ grep -q '^Ended: .*killed' out || fail "report: $(cat out)"
 mallow clean >/dev/null 2>&1 || true
 echo "ok preloaded: ls, report, leaks"
 
+# shellcheck disable=SC2016 # for perl
 mallow run --exact -o run.pb.gz -- perl -e 'my @kept = map { "x" x 2000 . $_ } 1 .. 2000' 2>err ||
     fail "run: $(cat err)"
 mallow report run.pb.gz | grep -q '^Total:' || fail "report of a file"
