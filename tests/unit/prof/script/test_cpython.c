@@ -260,7 +260,7 @@ static void check_room(uint32_t version) {
 
 /* ---- lines ---- */
 
-static uint32_t line_in(unsigned lines, const char *table, size_t bytes, int64_t position) {
+static uint32_t line_in(unsigned lines, const void *table, size_t bytes, int64_t position) {
 	_Alignas(16) static char object[256];
 	mw_script_memory_t memory;
 	const mw_cpython_layout_t layout = {.lines = (uint8_t)lines};
@@ -273,14 +273,14 @@ static uint32_t line_in(unsigned lines, const char *table, size_t bytes, int64_t
 
 static void check_lines(void) {
 	/* 4 bytes of line 10, 6 of 12, then 11. */
-	static const char lnotab[] = {4, 2, 6, -1};
+	static const int8_t lnotab[] = {4, 2, 6, -1};
 	CHECK_EQ(line_in(MW_CPYTHON_LNOTAB, lnotab, 4, 3), 10);
 	CHECK_EQ(line_in(MW_CPYTHON_LNOTAB, lnotab, 4, 4), 12);
 	CHECK_EQ(line_in(MW_CPYTHON_LNOTAB, lnotab, 4, 9), 12);
 	CHECK_EQ(line_in(MW_CPYTHON_LNOTAB, lnotab, 4, 10), 11);
 	CHECK_EQ(line_in(MW_CPYTHON_LNOTAB, lnotab, 3, 10), 12); /* cut */
 	/* 4 bytes of line 11, 2 of none, 2 of line 9. */
-	static const char linetable[] = {4, 1, 2, -128, 2, -2};
+	static const int8_t linetable[] = {4, 1, 2, -128, 2, -2};
 	CHECK_EQ(line_in(MW_CPYTHON_LINETABLE, linetable, 6, 1), 11);
 	CHECK_EQ(line_in(MW_CPYTHON_LINETABLE, linetable, 6, 2), 0);
 	CHECK_EQ(line_in(MW_CPYTHON_LINETABLE, linetable, 6, 3), 9);
