@@ -22,7 +22,8 @@ enum { VERSIONS = sizeof versions / sizeof *versions };
 
 /* ---- an object with the symbols of an interpreter ---- */
 
-static char runtime[1024], code_type[8], string_type[8];
+/* The types lie in a page of their own, because random words are read as structures there. */
+static char runtime[1024], *code_type, *string_type;
 static unsigned long version_word;
 static uintptr_t thread_state;
 
@@ -273,20 +274,20 @@ static uint32_t line_in(unsigned lines, const void *table, size_t bytes, int64_t
 
 static void check_lines(void) {
 	/* 4 bytes of line 10, 6 of 12, then 11. */
-	static const int8_t lnotab[] = {4, 2, 6, -1};
+	static const signed char lnotab[] = {4, 2, 6, -1};
 	CHECK_EQ(line_in(MW_CPYTHON_LNOTAB, lnotab, 4, 3), 10);
 	CHECK_EQ(line_in(MW_CPYTHON_LNOTAB, lnotab, 4, 4), 12);
 	CHECK_EQ(line_in(MW_CPYTHON_LNOTAB, lnotab, 4, 9), 12);
 	CHECK_EQ(line_in(MW_CPYTHON_LNOTAB, lnotab, 4, 10), 11);
 	CHECK_EQ(line_in(MW_CPYTHON_LNOTAB, lnotab, 3, 10), 12); /* cut */
 	/* 4 bytes of line 11, 2 of none, 2 of line 9. */
-	static const int8_t linetable[] = {4, 1, 2, -128, 2, -2};
+	static const signed char linetable[] = {4, 1, 2, -128, 2, -2};
 	CHECK_EQ(line_in(MW_CPYTHON_LINETABLE, linetable, 6, 1), 11);
 	CHECK_EQ(line_in(MW_CPYTHON_LINETABLE, linetable, 6, 2), 0);
 	CHECK_EQ(line_in(MW_CPYTHON_LINETABLE, linetable, 6, 3), 9);
 	/* Two units in each: short form; one line further; -3 lines; none; 64 lines, long form. */
-	static const char locations[] = {(char)0x81, 5,          (char)0xd9, 1, 2, (char)0xe9, 7,
-					 (char)0xf9, (char)0xf1, 0x40,       2, 0, 0,          0};
+	static const uint8_t locations[] = {0x81, 5,    0xd9, 1, 2, 0xe9, 7,
+					    0xf9, 0xf1, 0x40, 2, 0, 0,    0};
 	CHECK_EQ(line_in(MW_CPYTHON_LOCATIONS, locations, sizeof locations, -1), 10);
 	CHECK_EQ(line_in(MW_CPYTHON_LOCATIONS, locations, sizeof locations, 1), 10);
 	CHECK_EQ(line_in(MW_CPYTHON_LOCATIONS, locations, sizeof locations, 2), 11);
@@ -387,6 +388,9 @@ static void check_random(uint32_t version) {
 
 int main(void) {
 	CHECK(mw_store_start());
+	code_type = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(code_type != MAP_FAILED);
+	string_type = code_type + 1024;
 	mw_rng_init(&rng, 7);
 	arena = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		     0);
