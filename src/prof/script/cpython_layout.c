@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/compiler.h"
 #include "os/platform/loaded_symbol.h"
 
 /* Read in CPython's headers, and compared with the interpreter's own answer on each version
