@@ -116,7 +116,7 @@ P
     PYTHONMALLOC=malloc try 0 mallow run --rate 4K -o python.pb.gz -- python3 threads.py
     says '^16000$'
     try 0 mallow report --top 30 python.pb.gz
-    says 'PyFunction|PyCode|PyType|PyObject'
+    says 'work  threads.py:4'
     try 0 mallow traces python.pb.gz
     says 'libc.so.6'
     ! grep -q truncated out || fail "stacks are truncated"

@@ -158,7 +158,8 @@ ok "the process executes another program, and the check goes on"
 # The result of a check is in the state file.
 if [ "$(id -u)" = 0 ] && unshare --mount true 2>/dev/null; then
     # shellcheck disable=SC2016 # for the inner shell
-    launch shared unshare --mount bash -c 'mount -t tmpfs -o size=16k none /dev/shm; exec "$@"' --
+    launch shared unshare --mount bash -c 'mount -t tmpfs -o size=2m none /dev/shm; exec "$@"' --
+    head -c 2m /dev/zero >"/proc/$pid/root/dev/shm/other" 2>/dev/null || true
     try 2 "$mallow" leaks "$pid"
     one_line_error
     says err "^mallow: pid $pid: no leak check: the file system of its state file .* has no room"

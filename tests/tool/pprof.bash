@@ -43,6 +43,7 @@ profile() {
         --rate "${rate:-4K}" \
         -o "$name.pb.gz" -- "$@" >/dev/null 2>err || fail "$* does not run"
     [ -s "$name.pb.gz" ] || fail "no profile of $name"
+    python3 "$here/no_start_lines.py" "$name.pb.gz" || fail "$name.pb.gz cannot be read"
 }
 
 # The header lines tell of different things; the table is what is compared.

@@ -29,6 +29,7 @@ LD_PRELOAD=$build/lib/libmallow.so \
 started+=($!)
 wait $!
 try 0 "$mallow" dump --labels -o labels.pb.gz "${started[0]}"
+python3 "$here/no_start_lines.py" labels.pb.gz || fail "labels.pb.gz cannot be read"
 
 if has_pprof; then
     # Several profiles are summed, and one is subtracted: of two processes, whose addresses differ.

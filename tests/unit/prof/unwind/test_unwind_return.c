@@ -13,8 +13,6 @@
 #include "prof/unwind/unwind.h"
 #include "test.h"
 
-int main(void);
-
 static captured_t seen;
 
 static NOINLINE void capture(void) {
@@ -24,6 +22,15 @@ static NOINLINE void capture(void) {
 
 #if defined(__x86_64__)
 #include <signal.h>
+
+/* musl's libc has no tables: its stacks are cut behind main(). */
+static bool is_cut(const captured_t *stack) {
+#ifdef __GLIBC__
+	return stack->result.truncated;
+#else
+	return stack->result.depth == 0;
+#endif
+}
 
 enum { PAGE_BYTES = 4096 };
 
@@ -68,7 +75,7 @@ static NOINLINE void call_code(code_t *code) {
 static void check_whole(code_t *code, size_t bytes) {
 	for (unsigned i = 0; i < 3; i++) {
 		call_code(code);
-		CHECK(holds(&seen, (const void *)main));
+		CHECK(!is_cut(&seen));
 		CHECK(is_in(seen.pcs[0], (const void *)capture, 200));
 		CHECK(is_in(seen.pcs[1], (const void *)code, bytes));
 		CHECK(is_in(seen.pcs[2], (const void *)call_code, 300));
@@ -120,7 +127,7 @@ static void on_step(int number, siginfo_t *info, void *context) {
 	if (pc < code_start || pc >= code_limit)
 		return;
 	stopped++;
-	lost += !holds(&stack, (const void *)main);
+	lost += is_cut(&stack) || !holds(&stack, (const void *)call_code);
 }
 
 /* The processor traps after each instruction until the flag is taken back. */
