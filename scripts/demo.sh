@@ -34,7 +34,7 @@ show() {
 }
 
 say "redis-server, with the library preloaded and nothing else changed; a load by redis-benchmark"
-env -u MALLOC_CONF MALLOW_CONF=prof_sample:64K LD_PRELOAD=$library \
+env -u MALLOC_CONF MALLOW_CONF=prof_sample:64K LD_PRELOAD="$library" \
     redis-server --port 0 --unixsocket "$socket" --save '' --daemonize no >"$out/redis.log" 2>&1 &
 server=$!
 for _ in $(seq 1 100); do
