@@ -70,12 +70,13 @@ static bool has_list(const mw_heap_t *heap, unsigned size_class) {
 }
 
 /* A class keeps its only page while no more of it was touched: the memory is little, and to take a
- * page moves some 20 cache lines from other processors. */
+ * page moves some 20 cache lines from other processors.  Not in the hardened library, which checks
+ * a page's free blocks when it gives the page back. */
 #define KEPT_BYTES (16u << 10)
 
 static bool is_kept(const mw_page_queue_t *queue) {
 	const mw_page_t *page = queue->first;
-	return page && page == queue->last && mw_page_touched_bytes(page) <= KEPT_BYTES;
+	return !MW_HARDEN_ON && page && page == queue->last && mw_page_touched_bytes(page) <= KEPT_BYTES;
 }
 
 /* A heap that is about to be larger than ever calls this first, so that pages kept by blocks in
