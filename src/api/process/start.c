@@ -443,7 +443,9 @@ void mw_api_start(void) {
 		configure();
 }
 
-__attribute__((constructor)) static void start_rest(void) {
+/* Before other constructors, of which one calls functions that another library may replace and
+ * allocate in (next_calls.c). */
+__attribute__((constructor(101))) static void start_rest(void) {
 	if (!mw_api_started)
 		mw_api_start();
 	if (!start.configured)

@@ -76,7 +76,8 @@ static bool has_list(const mw_heap_t *heap, unsigned size_class) {
 
 static bool is_kept(const mw_page_queue_t *queue) {
 	const mw_page_t *page = queue->first;
-	return !MW_HARDEN_ON && page && page == queue->last && mw_page_touched_bytes(page) <= KEPT_BYTES;
+	return !MW_HARDEN_ON && page && page == queue->last &&
+	       mw_page_touched_bytes(page) <= KEPT_BYTES;
 }
 
 /* A heap that is about to be larger than ever calls this first, so that pages kept by blocks in
