@@ -67,7 +67,8 @@ echo "ok run, a file, jeprof"
 for kind in shared static; do
     [ "$("$here/linked-$kind")" = "$version 1" ] || fail "linked, $kind"
 done
-grep -q 'libmallow.so.1 => /' <<<"$(ldd "$here/linked-shared")" || fail "$(ldd "$here/linked-shared")"
+grep -q 'libmallow.so.1 => /' <<<"$(ldd "$here/linked-shared")" ||
+    fail "$(ldd "$here/linked-shared")"
 for allocator in jemalloc gperftools mimalloc lsan; do
     mallow run --as "$allocator" -- true 2>err || fail "run --as $allocator: $(cat err)"
 done

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""no_start_lines.py PROFILE... -- takes the lines at which functions begin out of profiles of pprof's
-format. Tables of files have, in pprof, a row of a file for each of these lines."""
+"""no_start_lines.py PROFILE... -- takes the lines at which functions begin out of profiles of
+pprof's format. Tables of files have, in pprof, a row of a file for each of these lines."""
 import gzip
 import sys
 

@@ -23,15 +23,6 @@ static NOINLINE void capture(void) {
 #if defined(__x86_64__)
 #include <signal.h>
 
-/* musl's libc has no tables: its stacks are cut behind main(). */
-static bool is_cut(const captured_t *stack) {
-#ifdef __GLIBC__
-	return stack->result.truncated;
-#else
-	return stack->result.depth == 0;
-#endif
-}
-
 enum { PAGE_BYTES = 4096 };
 
 /* Each calls the function in rdi: sub $N,%rsp; call *%rdi; add $N,%rsp; ret. */
@@ -75,7 +66,7 @@ static NOINLINE void call_code(code_t *code) {
 static void check_whole(code_t *code, size_t bytes) {
 	for (unsigned i = 0; i < 3; i++) {
 		call_code(code);
-		CHECK(!is_cut(&seen));
+		CHECK(!seen.result.truncated);
 		CHECK(is_in(seen.pcs[0], (const void *)capture, 200));
 		CHECK(is_in(seen.pcs[1], (const void *)code, bytes));
 		CHECK(is_in(seen.pcs[2], (const void *)call_code, 300));
@@ -127,7 +118,7 @@ static void on_step(int number, siginfo_t *info, void *context) {
 	if (pc < code_start || pc >= code_limit)
 		return;
 	stopped++;
-	lost += is_cut(&stack) || !holds(&stack, (const void *)call_code);
+	lost += stack.result.truncated || !holds(&stack, (const void *)call_code);
 }
 
 /* The processor traps after each instruction until the flag is taken back. */
@@ -149,6 +140,12 @@ static void test_interrupted(void) {
 }
 
 int main(void) {
+#ifndef __GLIBC__
+	printf("# skipped: without _dl_find_object() an address outside of the table of objects "
+	       "may "
+	       "be that of an object\n");
+	return 0;
+#endif
 	mw_unwind_start();
 	pages = mmap(NULL, 2 * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		     0);
