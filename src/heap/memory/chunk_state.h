@@ -17,8 +17,8 @@
 #include "os/platform/arch.h"
 
 typedef struct mw_chunks {
-	/* What each take of a page writes lies in one cache line, or in the next: threads on other
-	 * processors take pages, too. */
+	/* A take of a page may write the fields from here to `muzzy_first`.  They lie in two
+	 * neighbouring cache lines, because threads on other processors take pages, too. */
 	_Alignas(MW_CACHE_LINE_BYTES) uint64_t non_empty; /* bit n: by_free[n] is not empty */
 	_Atomic size_t slices_in_use;
 	mw_lock_t lock;

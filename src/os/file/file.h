@@ -52,6 +52,7 @@ typedef struct mw_os_file_info {
 } mw_os_file_info_t;
 
 mw_result_t mw_os_file_info(int file, mw_os_file_info_t *info);
+
 typedef struct mw_os_file_system {
 	uint64_t bytes; /* 0: the file system has no limit, or is not known */
 	uint64_t free_bytes;

@@ -26,11 +26,11 @@
 #include "os/memory/numa.h"
 #include "os/platform/kernel_calls.h"
 #include "os/platform/system_call.h"
+#include "os/unwind/stack.h"
 
 #ifndef GRND_INSECURE
 #define GRND_INSECURE 4 /* Linux 5.6 */
 #endif
-#include "os/unwind/stack.h"
 
 static uint32_t confined_process; /* process id, stored before confinement */
 static bool confined_exceeds_user;

@@ -7,7 +7,7 @@
 
 /* A function of a million lines has a table that long. */
 #define TABLE_BYTES_MAX ((size_t)1 << 20)
-/* Longest table whose line numbers may leave the range of the state file's. */
+/* Stands for code that belongs to no line. */
 #define NO_LINE INT64_MIN
 
 /* ---- strings ---- */

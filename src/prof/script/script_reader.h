@@ -40,7 +40,7 @@ typedef struct mw_script_text {
 	char text[MW_TEXT_BYTES_MAX]; /* UTF-8 */
 } mw_script_text_t;
 
-/* What is asked about a frame's code. */
+/* The caller asks a reader for one of these texts of a frame's code. */
 typedef enum mw_script_question { MW_SCRIPT_NAME, MW_SCRIPT_FILE } mw_script_question_t;
 
 typedef struct mw_script_reader {

@@ -50,7 +50,8 @@ static bool has_room(mw_os_file_system_t system, uint64_t bytes) {
 	return system.bytes == 0 || system.free_bytes >= left + bytes;
 }
 
-/* As has_room(); true where the file has no name, or another one lies there now. */
+/* Returns whether the named file may take so many bytes more. A file without a name lies in memory,
+ * where nothing else needs the room. */
 static bool has_room_to_grow(uint64_t bytes) {
 	return !published.path[0] ||
 	       has_room(mw_os_file_system(MW_OS_NO_DIRECTORY, published.path), bytes);

@@ -17,7 +17,8 @@
  * own files are searched first; 0 = the process has ended.  A function of a script gets a mapping
  * without addresses, such as [javascript]. */
 void mw_jit_symbolize(mw_profile_t *profile, uint32_t pid);
-/* The same by one file, which stays open.  A jitdump of another process than `pid` is not used. */
+/* Names the locations by one file, which stays open.  A jitdump of another process than `pid` is
+ * not used. */
 void mw_jit_symbolize_by(mw_profile_t *profile, FILE *file, uint32_t pid);
 
 #endif

@@ -13,7 +13,8 @@
 /* Largest file that is read.  Reading more would take ten seconds. */
 #define FILE_BYTES_MAX ((off_t)256 << 20)
 
-/* Whose files are believed about a process: its user's. Before it, root's and the asker's. */
+/* The user of the process. Files of that user are believed, and those of root and of the user who
+ * asks. */
 typedef struct owner {
 	uid_t user;
 	bool is_known;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What V8 writes before a function of a script. */
+/* V8 writes one of these tags before the name of a script's function. */
 static const char *const v8_tags[] = {
 	"JS:", "Function:", "LazyCompile:", "Eval:", "Script:", "Callback:"};
 /* Behind the tag: how the code was compiled. */
