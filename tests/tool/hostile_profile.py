@@ -8,29 +8,13 @@
 import os
 import sys
 
+from wire import field, message, number
+
 output, program, address, source = sys.argv[1], os.fsencode(sys.argv[2]), int(sys.argv[3],
                                                                               16), os.fsencode(
                                                                                   sys.argv[4])
 ORDER = b"\xe2\x80\xae\xe2\x81\xa6\xd8\x9c\xe2\x80\x8f\xe2\x80\xa8"
 EVIL = b"\x1b]0;title\x07\x7f\xc2\x9b31m" + ORDER + b"\x9b\r\nINJECTED"
-
-
-def number(value):
-    out = b""
-    while value > 0x7F:
-        out += bytes([value & 0x7F | 0x80])
-        value >>= 7
-    return out + bytes([value])
-
-
-def field(key, value):
-    if isinstance(value, int):
-        return number(key << 3) + number(value)
-    return number(key << 3 | 2) + number(len(value)) + value
-
-
-def message(*fields):
-    return b"".join(field(key, value) for key, value in fields)
 
 
 strings = [b""]

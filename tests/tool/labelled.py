@@ -7,23 +7,10 @@ call themselves and their callers."""
 import random
 import sys
 
+from wire import field, number
+
 choose = random.Random(int(sys.argv[1]))
 strings = [""]
-
-
-def number(value):
-    value &= (1 << 64) - 1
-    out = bytearray()
-    while value > 0x7f:
-        out.append(value & 0x7f | 0x80)
-        value >>= 7
-    return bytes(out + bytes([value]))
-
-
-def field(tag, value):
-    if isinstance(value, int):
-        return number(tag << 3) + number(value)
-    return number(tag << 3 | 2) + number(len(value)) + value
 
 
 def packed(tag, values):

@@ -4,25 +4,7 @@
 # has the n-th value of each type and, of each --label, the n-th number. An empty UNIT is left out.
 import sys
 
-
-def number(value):
-    value &= (1 << 64) - 1
-    out = b""
-    while value > 0x7F:
-        out += bytes([value & 0x7F | 0x80])
-        value >>= 7
-    return out + bytes([value])
-
-
-def field(key, value):
-    if isinstance(value, int):
-        return number(key << 3) + number(value)
-    return number(key << 3 | 2) + number(len(value)) + value
-
-
-def message(*fields):
-    return b"".join(field(key, value) for key, value in fields)
-
+from wire import field, message, number
 
 strings = [b""]
 
