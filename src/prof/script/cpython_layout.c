@@ -8,101 +8,62 @@
 
 #include "os/platform/loaded_symbol.h"
 
+/* What 3.8 to 3.10 have in common, and 3.11 and 3.12. */
+#define UP_TO_310                                                                                  \
+	.runs = MW_CPYTHON_EACH, .state_frame = 24, .frame_code = 32, .frame_previous = 24,        \
+	.file = 104, .name = 112, .qualified_name = 112, .first_line = 40, .argument_count = 16,   \
+	.table = 120, .ascii = 48, .wide = 72
+#define SINCE_311                                                                                  \
+	.position = MW_CPYTHON_POINTER, .lines = MW_CPYTHON_LOCATIONS, .has_cframe = 1,            \
+	.state_frame = 56, .frame_position = 56, .file = 112, .name = 120, .qualified_name = 128,  \
+	.table = 136
+
 /* Read in CPython's headers, and compared with the interpreter's own answer on each version
  * (tests/tool/script_frames.sh). */
 static const mw_cpython_layout_t layouts[] = {
 	{.version = 0x308,
 	 .position = MW_CPYTHON_BYTES,
 	 .lines = MW_CPYTHON_LNOTAB,
-	 .runs = MW_CPYTHON_EACH,
-	 .state_frame = 24,
-	 .frame_code = 32,
-	 .frame_previous = 24,
 	 .frame_position = 104,
-	 .file = 104,
-	 .name = 112,
-	 .qualified_name = 112,
-	 .first_line = 40,
-	 .argument_count = 16,
-	 .table = 120,
-	 .ascii = 48,
-	 .wide = 72},
+	 UP_TO_310},
 	{.version = 0x309,
 	 .position = MW_CPYTHON_BYTES,
 	 .lines = MW_CPYTHON_LNOTAB,
-	 .runs = MW_CPYTHON_EACH,
-	 .state_frame = 24,
-	 .frame_code = 32,
-	 .frame_previous = 24,
 	 .frame_position = 104,
-	 .file = 104,
-	 .name = 112,
-	 .qualified_name = 112,
-	 .first_line = 40,
-	 .argument_count = 16,
-	 .table = 120,
-	 .ascii = 48,
-	 .wide = 72},
+	 UP_TO_310},
 	{.version = 0x30a,
 	 .position = MW_CPYTHON_UNITS,
 	 .lines = MW_CPYTHON_LINETABLE,
-	 .runs = MW_CPYTHON_EACH,
-	 .state_frame = 24,
-	 .frame_code = 32,
-	 .frame_previous = 24,
 	 .frame_position = 96,
-	 .file = 104,
-	 .name = 112,
-	 .qualified_name = 112,
-	 .first_line = 40,
-	 .argument_count = 16,
-	 .table = 120,
-	 .ascii = 48,
-	 .wide = 72},
+	 UP_TO_310},
 	{.version = 0x30b,
-	 .position = MW_CPYTHON_POINTER,
-	 .lines = MW_CPYTHON_LOCATIONS,
 	 .runs = MW_CPYTHON_CFRAME,
-	 .has_cframe = 1,
-	 .state_frame = 56,
 	 .cframe_frame = 8,
 	 .cframe_previous = 16,
 	 .frame_code = 32,
 	 .frame_previous = 48,
-	 .frame_position = 56,
 	 .frame_entry = 68,
 	 .entry_least = 1,
-	 .file = 112,
-	 .name = 120,
-	 .qualified_name = 128,
 	 .first_line = 72,
 	 .argument_count = 56,
-	 .table = 136,
 	 .code = 184,
 	 .ascii = 48,
-	 .wide = 72},
+	 .wide = 72,
+	 SINCE_311},
 	{.version = 0x30c,
-	 .position = MW_CPYTHON_POINTER,
-	 .lines = MW_CPYTHON_LOCATIONS,
 	 .runs = MW_CPYTHON_OWNER,
-	 .has_cframe = 1,
-	 .state_frame = 56,
 	 .cframe_frame = 0,
 	 .cframe_previous = 8,
 	 .frame_code = 0,
 	 .frame_previous = 8,
-	 .frame_position = 56,
 	 .frame_entry = 70,
 	 .entry_least = 3,
-	 .file = 112,
-	 .name = 120,
-	 .qualified_name = 128,
 	 .first_line = 68,
 	 .argument_count = 52,
-	 .table = 136,
 	 .code = 192,
 	 .ascii = 40,
-	 .wide = 56},
+	 .wide = 56,
+	 SINCE_311},
 };
 
 /* Symbols that a version was the first to define, for versions without Py_Version. */
@@ -137,50 +98,43 @@ static const words_t words_of_314 = {.thread_state = 22, .frame = 31, .code = 39
 /* No structure that is read has more bytes. */
 #define OFFSET_MAX 1024u
 
+/* Returns an offset of the table. *are_small becomes false if it is too large to be one. */
+static uint16_t small(uint64_t offset, bool *are_small) {
+	*are_small &= offset < OFFSET_MAX;
+	return (uint16_t)offset;
+}
+
 static bool read_offsets(const uint64_t *table, uint32_t version, mw_cpython_layout_t *layout) {
 	const words_t *words = version >= 0x30e ? &words_of_314 : &words_of_313;
 	const uint64_t *state = table + words->thread_state, *frame = table + words->frame;
-	const uint64_t *code = table + words->code;
+	const uint64_t *code = table + words->code, *string = table + words->string;
+	bool are_small = true;
 	if (memcmp(table, COOKIE, sizeof COOKIE - 1) != 0 || table[FREE_THREADED] != 0)
 		return false;
-	const uint64_t found[] = {state[4],
-				  frame[1],
-				  frame[2],
-				  frame[3],
-				  frame[5],
-				  code[1],
-				  code[2],
-				  code[3],
-				  code[4],
-				  code[5],
-				  code[6],
-				  code[9],
-				  table[words->string + STRING_ASCII]};
-	for (unsigned i = 0; i < sizeof found / sizeof *found; i++)
-		if (found[i] >= OFFSET_MAX)
-			return false;
-	*layout = (mw_cpython_layout_t){
+	const mw_cpython_layout_t found = {
 		.version = (uint16_t)version,
 		.position = MW_CPYTHON_POINTER,
 		.lines = MW_CPYTHON_LOCATIONS,
 		.runs = MW_CPYTHON_OWNER,
 		.entry_least = 3,
-		.state_frame = (uint16_t)state[4],
-		.frame_previous = (uint16_t)frame[1],
-		.frame_code = (uint16_t)frame[2],
-		.frame_position = (uint16_t)frame[3],
-		.frame_entry = (uint16_t)frame[5],
-		.file = (uint16_t)code[1],
-		.name = (uint16_t)code[2],
-		.qualified_name = (uint16_t)code[3],
-		.table = (uint16_t)code[4],
-		.first_line = (uint16_t)code[5],
-		.argument_count = (uint16_t)code[6],
-		.code = (uint16_t)code[9],
-		.ascii = (uint16_t)table[words->string + STRING_ASCII],
-		.wide = (uint16_t)(table[words->string + STRING_ASCII] + 16),
+		.state_frame = small(state[4], &are_small),
+		.frame_previous = small(frame[1], &are_small),
+		.frame_code = small(frame[2], &are_small),
+		.frame_position = small(frame[3], &are_small),
+		.frame_entry = small(frame[5], &are_small),
+		.file = small(code[1], &are_small),
+		.name = small(code[2], &are_small),
+		.qualified_name = small(code[3], &are_small),
+		.table = small(code[4], &are_small),
+		.first_line = small(code[5], &are_small),
+		.argument_count = small(code[6], &are_small),
+		.code = small(code[9], &are_small),
+		.ascii = small(string[STRING_ASCII], &are_small),
+		.wide = (uint16_t)(string[STRING_ASCII] + 16),
 	};
-	return true;
+	if (are_small)
+		*layout = found;
+	return are_small;
 }
 
 bool mw_cpython_find_layout(const struct link_map *object, mw_cpython_layout_t *layout) {
