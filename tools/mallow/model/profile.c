@@ -504,8 +504,11 @@ bool mw_resident_of_comment(const char *text, mw_resident_t *out) {
 }
 
 bool mw_is_script_module(const char *path) {
-	static const char *const modules[] = {"[python]", "[javascript]", "[java]",
-					      "[ruby]",   "[perl]",       "[php]"};
+	static const char *const modules[] = {
+#define MW_SCRIPT_KIND(name, module) module,
+#include "state/script_kinds.def"
+#undef MW_SCRIPT_KIND
+		"[javascript]", "[java]", "[ruby]", "[perl]", "[php]"};
 	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
 		if (strcmp(path, modules[i]) == 0)
 			return true;

@@ -154,7 +154,7 @@ void mw_jit_symbolize(mw_profile_t *p, uint32_t pid) {
 	FILE *files[] = {mw_jit_find_dump(p, pid), mw_jit_find_map(p, pid)};
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
 		if (files[i] != NULL) {
-			mw_jit_symbolize_by(p, files[i], p->origin.pid != 0 ? p->origin.pid : pid);
+			mw_jit_symbolize_by(p, files[i], mw_jit_own_pid(p, pid));
 			fclose(files[i]);
 		}
 }

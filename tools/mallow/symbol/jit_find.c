@@ -50,14 +50,13 @@ static FILE *open_believed(const char *path, owner_t owner, ino_t inode) {
 	return stream;
 }
 
-/* Returns the pid that the process has, or had, in its own namespace. */
-static uint32_t own_pid_of(const mw_profile_t *p, uint32_t pid) {
+uint32_t mw_jit_own_pid(const mw_profile_t *p, uint32_t pid) {
 	return p->origin.pid != 0 ? p->origin.pid : pid;
 }
 
 FILE *mw_jit_find_map(const mw_profile_t *p, uint32_t pid) {
 	char path[96];
-	uint32_t own_pid = own_pid_of(p, pid);
+	uint32_t own_pid = mw_jit_own_pid(p, pid);
 	owner_t owner = owner_of(p, pid);
 	FILE *map = NULL;
 	if (own_pid == 0)
@@ -102,7 +101,7 @@ static FILE *open_mapped(uint32_t pid, const char *name, owner_t owner) {
 
 FILE *mw_jit_find_dump(const mw_profile_t *p, uint32_t pid) {
 	char name[32], path[48];
-	uint32_t own_pid = own_pid_of(p, pid);
+	uint32_t own_pid = mw_jit_own_pid(p, pid);
 	owner_t owner = owner_of(p, pid);
 	if (own_pid == 0)
 		return NULL;

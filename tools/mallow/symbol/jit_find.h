@@ -10,6 +10,9 @@
 
 #include "model/profile.h"
 
+/* Returns the pid that the process has, or had, in its own namespace, by which its files are named.
+ * 0: it is not known. */
+uint32_t mw_jit_own_pid(const mw_profile_t *profile, uint32_t pid);
 /* Opens /tmp/perf-PID.map as the process sees it, with the pid that it has there, or else that of
  * this process's /tmp. `pid`: a live process; 0 = it has ended. NULL: there is none. */
 FILE *mw_jit_find_map(const mw_profile_t *profile, uint32_t pid);
