@@ -39,8 +39,8 @@ typedef struct buffer {
 } buffer_t;
 
 static struct {
-	buffer_t *frames;      /* BUFFERS of them; NULL: not mapped yet */
-	_Atomic uint64_t busy; /* bit i: frames[i] is in use */
+	buffer_t *buffers;     /* BUFFERS of them; NULL: not mapped yet */
+	_Atomic uint64_t busy; /* bit i: buffers[i] is in use */
 	mw_index_t index;      /* entries of MW_SECTION_CPU by stack and thread */
 } samples MW_SPARSE;
 
@@ -68,9 +68,9 @@ static bool register_object(void *context, const mw_os_mapping_t *mapping) {
 }
 
 bool mw_cpu_sample_prepare(void) {
-	if (!samples.frames) {
-		samples.frames = mw_os_map(BUFFERS * sizeof *samples.frames);
-		if (!samples.frames)
+	if (!samples.buffers) {
+		samples.buffers = mw_os_map(BUFFERS * sizeof *samples.buffers);
+		if (!samples.buffers)
 			return false;
 		mw_index_start(&samples.index,
 			       mw_store_header()->sections[MW_SECTION_CPU].capacity);
@@ -195,10 +195,10 @@ static mw_script_stack_t capture(const mw_os_tick_t *tick, buffer_t *buffer, uin
 				   .depth = walk.depth,
 				   .max = max,
 				   .truncated = walk.truncated};
-	bool is_there = has_script &&
-			(mw_script_is_permanent() || mw_script_is_on_stack(frames, walk.depth));
+	/* Asked before the PCs are encoded. */
+	bool is_held = has_script && mw_script_is_held(frames, walk.depth);
 	mw_modules_encode_at_once(frames, walk.depth);
-	if (is_there)
+	if (is_held)
 		mw_script_merge(&stack);
 	return stack;
 }
@@ -252,7 +252,7 @@ void mw_cpu_sample_take(const mw_os_tick_t *tick, mw_cpu_period_t period) {
 	}
 	unsigned buffer = mw_claim(&samples.busy);
 	if (buffer < BUFFERS) {
-		count(tick, period, &samples.frames[buffer]);
+		count(tick, period, &samples.buffers[buffer]);
 		mw_unclaim(&samples.busy, buffer);
 	} else {
 		count_live(MW_LIVE(cpu_dropped));

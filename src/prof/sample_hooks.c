@@ -108,7 +108,7 @@ static void walk(capture_t *c, uint64_t *frames) {
  * code is on the stack. */
 static void sum_script(capture_t *c, const uint64_t *frames) {
 	c->script = (mw_script_sum_t){.key = 0};
-	if (c->places && (mw_script_is_permanent() || mw_script_is_on_stack(frames, c->walk.depth)))
+	if (c->places && mw_script_is_held(frames, c->walk.depth))
 		c->script = mw_script_sum();
 }
 

@@ -59,7 +59,9 @@ void mw_script_unloaded(uintptr_t start) {
 		atomic_store_explicit(&mw_script_mode, 0, memory_order_release);
 }
 
-bool mw_script_is_on_stack(const uint64_t *pcs, unsigned depth) {
+bool mw_script_is_held(const uint64_t *pcs, unsigned depth) {
+	if (mw_script_is_permanent())
+		return true;
 	for (unsigned i = 0; i < depth; i++)
 		if ((pcs[i] & ~MW_FRAME_EXACT) - script.object.start <
 		    script.object.limit - script.object.start)

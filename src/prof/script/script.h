@@ -48,7 +48,7 @@ static inline bool mw_script_is_on(void) {
 	/* Pairs with the release in mw_script_start(). */
 	return MW_UNLIKELY(atomic_load_explicit(&mw_script_mode, memory_order_acquire) != 0);
 }
-/* Returns whether mw_script_sum() may be called whatever is on the stack. */
+/* Returns whether the interpreter is never unloaded. */
 static inline bool mw_script_is_permanent(void) {
 	return atomic_load_explicit(&mw_script_mode, memory_order_acquire) == 1;
 }
@@ -61,10 +61,10 @@ typedef struct mw_script_sum {
 	unsigned count;
 } mw_script_sum_t;
 
-/* Returns whether one of these PCs (raw, as a walk gives them) lies in the interpreter's object,
- * which then cannot be unloaded during the call. */
-bool mw_script_is_on_stack(const uint64_t *pcs, unsigned depth);
-/* Called if mw_script_is_permanent() or mw_script_is_on_stack(). */
+/* Returns whether the interpreter cannot be unloaded during the call: never, or because one of
+ * these PCs of the thread's stack (raw, as a walk gives them) lies in its object. */
+bool mw_script_is_held(const uint64_t *pcs, unsigned depth);
+/* Called if mw_script_is_permanent() or mw_script_is_held(). */
 mw_script_sum_t mw_script_sum(void);
 
 /* A native stack: encoded frames, and for each one its stack pointer as MW_UNWIND_PLACE() gives

@@ -144,16 +144,7 @@ void mw_script_names_start(void) {
 	mw_store_take(MW_SECTION_TEXTS, 1);
 }
 
-static MW_COLD void visit(mw_index_t *index, void (*see)(uintptr_t start, uintptr_t limit)) {
-	for (unsigned part = 1; part <= index->last; part++) {
-		uintptr_t start;
-		uint64_t bytes = mw_index_part(index, part, &start);
-		if (bytes)
-			see(start, start + bytes);
-	}
-}
-
 void mw_script_names_visit(void (*see)(uintptr_t start, uintptr_t limit)) {
-	visit(&names.functions, see);
-	visit(&names.texts, see);
+	mw_index_visit(&names.functions, see);
+	mw_index_visit(&names.texts, see);
 }

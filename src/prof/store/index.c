@@ -115,3 +115,12 @@ uint64_t mw_index_part(mw_index_t *index, unsigned part, uintptr_t *start) {
 	*start = (uintptr_t)atomic_load_explicit(&index->parts[part], memory_order_relaxed);
 	return *start ? bytes_of(index, part) : 0;
 }
+
+void mw_index_visit(mw_index_t *index, void (*see)(uintptr_t start, uintptr_t limit)) {
+	for (unsigned part = 1; part <= index->last; part++) {
+		uintptr_t start;
+		uint64_t bytes = mw_index_part(index, part, &start);
+		if (bytes)
+			see(start, start + bytes);
+	}
+}

@@ -53,6 +53,8 @@ void mw_index_start(mw_index_t *index, uint64_t capacity);
 	{ .masks = {(1u << 8) - 1, (1u << 11) - 1, (1u << 14) - 1}, .last = 2 }
 /* Returns the bytes of a part, which begins at *start; 0: the part is not mapped. */
 uint64_t mw_index_part(mw_index_t *index, unsigned part, uintptr_t *start);
+/* Passes the address range of each mapped part but the first, which lies in the index itself. */
+MW_COLD void mw_index_visit(mw_index_t *index, void (*see)(uintptr_t start, uintptr_t limit));
 
 /* Maps the next part. Returns false if refused. */
 bool mw_index_make_part(mw_index_t *index, unsigned part);

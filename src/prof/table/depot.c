@@ -348,10 +348,5 @@ void mw_depot_keep_only(mw_index_kept_t stacks, mw_index_kept_t nodes, mw_index_
 void mw_depot_visit(void (*see)(uintptr_t start, uintptr_t limit)) {
 	mw_index_t *const indexes[] = {&depot.stacks, &depot.nodes, &depot.frames};
 	for (unsigned i = 0; i < sizeof indexes / sizeof *indexes; i++)
-		for (unsigned part = 1; part <= indexes[i]->last; part++) {
-			uintptr_t start;
-			uint64_t bytes = mw_index_part(indexes[i], part, &start);
-			if (bytes)
-				see(start, start + bytes);
-		}
+		mw_index_visit(indexes[i], see);
 }
