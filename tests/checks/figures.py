@@ -8,7 +8,9 @@ Three comparisons:
   repeat it.  Each row of the table of figures in README.md needs a row here.
 - WORKLOADS lists sections of goals.md; each `workload` with a ratio is looked up in the table of
   workloads.md.
-- Each share in production.md ("0.2 %") is in SAME or in LIMITS."""
+- Each share in production.md ("0.2 %") is in SAME or in LIMITS.
+
+translations.py compares the figures of Chinese pages with those of the English pages."""
 import os
 import re
 import sys

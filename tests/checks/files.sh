@@ -12,7 +12,7 @@ patterns=$(mktemp)
 trap 'rm -f "$patterns"' EXIT
 sed '/^#/d; /^$/d; s/.*/^(&)$/' >"$patterns" <<'END'
 # The root.
-(README|CHANGELOG|CONTRIBUTING)\.md|LICENSE|Makefile|CMakeLists\.txt|CMakePresets\.json
+(README|README\.zh-CN|CHANGELOG|CONTRIBUTING)\.md|LICENSE|Makefile|CMakeLists\.txt|CMakePresets\.json
 \.(gitignore|editorconfig|clang-format|clang-tidy)|\.ci/run
 debian/(rules|control|copyright|not-installed|[a-z0-9-]+\.(docs|install|symbols|lintian-overrides))
 debian/(source/format|tests/(control|demo))
@@ -29,6 +29,7 @@ tools/([a-z0-9_]+/)*([a-z0-9_]+\.(c|h|def|proto|html|css|js)|CMakeLists\.txt|REA
 scripts/(lib/)?[a-z0-9_]+\.(sh|py|txt)
 bench/([a-z0-9_]+/)*([a-z0-9_]+\.(c|cc|h|py|sh|mjs)|CMakeLists\.txt|README\.md)
 doc/([a-z0-9_-]+/)*([A-Za-z0-9_-]+\.(md|svg|png)|man/[a-z0-9_-]+\.[1-9](\.in)?)
+doc/zh-CN/[A-Za-z0-9_-]+\.md
 doc/man/[a-z0-9_-]+\.[1-9](\.in)?
 doc/reference/[a-z0-9_.-]+\.schema\.json
 # Tests; inputs and results that are kept lie in folders of these names.
