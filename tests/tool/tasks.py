@@ -102,4 +102,5 @@ def main():
         open(page, "w").write("\n".join(lines))
 
 
-main()
+if __name__ == "__main__":
+    main()
