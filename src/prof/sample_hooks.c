@@ -104,11 +104,12 @@ static void walk(capture_t *c, uint64_t *frames) {
 		c->places = NULL;
 }
 
-/* Reads the script frames after the walk: an interpreter that may be unloaded is only asked if its
- * code is on the stack. */
+/* Reads the script frames after the walk, if the capture does not have their sum: an interpreter
+ * that may be unloaded is only asked if its code is on the stack. */
 static void sum_script(capture_t *c, const uint64_t *frames) {
-	c->script = (mw_script_sum_t){.key = 0};
-	if (c->places && mw_script_is_held(frames, c->walk.depth))
+	if (!c->places)
+		c->script = (mw_script_sum_t){.key = 0};
+	else if (c->script.key == 0 && mw_script_is_held(frames, c->walk.depth))
 		c->script = mw_script_sum();
 }
 
@@ -214,16 +215,17 @@ static MW_NOINLINE void probe_free(uint64_t address) {
 	mw_probe_free(address);
 }
 
-/* `places`: room for those of the frames; NULL: no interpreter is known. */
+/* `script`: sum of the thread's script frames; key 0: not read yet. `places`: room for those of the
+ * frames; NULL: no interpreter is known. */
 static MW_NOINLINE mw_record_id_t record_sample(mw_sampler_t *sampler,
 						const mw_sample_request_t *request,
 						uint64_t mean_bytes, uint64_t now_ns,
-						uint32_t *places) {
+						mw_script_sum_t script, uint32_t *places) {
 	/* The frames lie on the program's stack, because all threads take samples and none waits
 	 * for another. */
 	uint64_t frames[MW_PROF_DEPTH_MAX];
 	mw_unwind_sampled(now_ns, mean_bytes == 1);
-	capture_t stack = {.places = places};
+	capture_t stack = {.places = places, .script = script};
 	capture(&stack, frames);
 	if (mean_bytes)
 		mw_program_hook_sampled(request, frames, stack.walk.depth);
@@ -252,9 +254,10 @@ static MW_NOINLINE mw_record_id_t record_sample(mw_sampler_t *sampler,
 /* Records the sample of a process with an interpreter. */
 static MW_NOINLINE mw_record_id_t record_with_script(mw_sampler_t *sampler,
 						     const mw_sample_request_t *request,
-						     uint64_t mean_bytes, uint64_t now_ns) {
+						     uint64_t mean_bytes, uint64_t now_ns,
+						     mw_script_sum_t script) {
 	uint32_t places[MW_PROF_DEPTH_MAX];
-	return record_sample(sampler, request, mean_bytes, now_ns, places);
+	return record_sample(sampler, request, mean_bytes, now_ns, script, places);
 }
 
 /* Adjusts the thread's T to the limit on the cost of samples. The state file holds the largest
@@ -290,9 +293,10 @@ static inline bool is_maintenance_due(uint64_t now_ns) {
 	return mw_control_needs_maintenance(now_ns) || mw_triggers_are_armed();
 }
 
-/* Takes a sample in all cases. */
+/* Takes a sample in all cases. `script` as for record_sample(). */
 static MW_NOINLINE mw_record_id_t take_any(mw_sampler_t *sampler,
-					   const mw_sample_request_t *request) {
+					   const mw_sample_request_t *request,
+					   mw_script_sum_t script) {
 	int saved_errno = errno;
 	mw_record_id_t record = 0;
 	mw_control_check_fork();
@@ -304,9 +308,10 @@ static MW_NOINLINE mw_record_id_t take_any(mw_sampler_t *sampler,
 	if ((mean_bytes != 0 || request->certain) && !mw_prof_ignoring &&
 	    mw_prof_thread_is_active() && mw_control_need_tables()) {
 		uint64_t now_ns = mw_os_quick_ns();
-		record = mw_script_is_on()
-				 ? record_with_script(sampler, request, mean_bytes, now_ns)
-				 : record_sample(sampler, request, mean_bytes, now_ns, NULL);
+		record =
+			mw_script_is_on()
+				? record_with_script(sampler, request, mean_bytes, now_ns, script)
+				: record_sample(sampler, request, mean_bytes, now_ns, script, NULL);
 		if (mw_sampler_ends_window(sampler))
 			limit_cost(sampler, now_ns);
 		if (is_maintenance_due(now_ns))
@@ -326,15 +331,14 @@ static inline bool is_ordinary(const mw_sampler_t *sampler, const mw_sample_requ
 }
 
 /* Returns the number that was noted for the thread's stack; 0: none. The script frames are its key.
- * They are only read if the interpreter is there for sure. */
-static uint64_t recognise(void) {
-	uint64_t key = 0;
+ * They are only read if the interpreter is there for sure: *script becomes their sum. */
+static uint64_t recognise(mw_script_sum_t *script) {
 	if (mw_script_is_on()) {
 		if (!mw_script_is_permanent())
 			return 0;
-		key = mw_script_sum().key;
+		*script = mw_script_sum();
 	}
-	return mw_unwind_recognise(key);
+	return mw_unwind_recognise(script->key);
 }
 
 /* Most samples have the stack of one of the thread's last samples. For them the function walks and
@@ -343,11 +347,12 @@ mw_record_id_t mw_sample_taken(mw_hook_thread_t *thread, const mw_sample_request
 	mw_sampler_t *sampler = mw_sampler_of(thread);
 	uint64_t mean_bytes = mw_sampler_mean_of(sampler, request->draw_generation);
 	uint64_t cached_value = 0;
+	mw_script_sum_t script = {.key = 0};
 	if (mean_bytes != 0 && is_ordinary(sampler, request))
-		cached_value = recognise();
+		cached_value = recognise(&script);
 	/* With another generation of the module table, the number may mean another stack. */
 	if (MW_UNLIKELY(cached_value == 0) || MW_UNLIKELY(!is_of_these_modules(cached_value)))
-		return take_any(sampler, request);
+		return take_any(sampler, request, script);
 	uint64_t now_ns = mw_os_quick_ns();
 	mw_sample_t sample = describe(sampler, request, mean_bytes, now_ns);
 	sample.stack = number_of(cached_value);
@@ -355,7 +360,7 @@ mw_record_id_t mw_sample_taken(mw_hook_thread_t *thread, const mw_sample_request
 	/* Likewise in another generation of the depot, which changes while the lock is free. */
 	if (MW_UNLIKELY(!is_of_this_depot(cached_value))) {
 		mw_tables_unlock(&mw_control_table_lock, locked);
-		return take_any(sampler, request);
+		return take_any(sampler, request, script);
 	}
 	mw_threads_note(sampler, now_ns);
 	mw_record_id_t record = mw_records_add(&sample);

@@ -219,7 +219,7 @@ def spin(n):
         total += by_two(i)
     return total
 def by_two(i):
-    return i * 2
+    return sum(range(i % 300))
 def raises(n):
     if n == 0:
         raise ValueError

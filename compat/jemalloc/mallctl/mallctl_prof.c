@@ -37,7 +37,7 @@ int mw_ctl_at_thread_prof_active(mw_ctl_call_t *call) {
 }
 
 int mw_ctl_at_thread_active_init(mw_ctl_call_t *call) {
-	bool before = mw_prof_threads_start_active();
+	bool before = !atomic_load_explicit(&mw_prof_threads_start_inactive, memory_order_relaxed);
 	if (call->writing)
 		mw_prof_set_threads_start_active(call->value != 0);
 	call->value = before;

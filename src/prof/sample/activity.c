@@ -2,20 +2,14 @@
  * activity.c -- switches sampling for single threads; the default for new threads. */
 #include "prof/sample/activity.h"
 
-#include <stdatomic.h>
-
 MW_TLS unsigned mw_prof_ignoring;
 MW_TLS unsigned mw_prof_exempting;
 MW_TLS mw_prof_activity_t mw_prof_thread_activity;
 
-static _Atomic bool threads_start_inactive;
-
-bool mw_prof_threads_start_active(void) {
-	return !atomic_load_explicit(&threads_start_inactive, memory_order_relaxed);
-}
+_Atomic bool mw_prof_threads_start_inactive;
 
 void mw_prof_set_threads_start_active(bool active) {
-	atomic_store_explicit(&threads_start_inactive, !active, memory_order_relaxed);
+	atomic_store_explicit(&mw_prof_threads_start_inactive, !active, memory_order_relaxed);
 }
 
 void mw_prof_set_thread_active(bool active) {

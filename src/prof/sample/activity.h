@@ -4,6 +4,7 @@
 #ifndef MW_PROF_SAMPLE_ACTIVITY_H
 #define MW_PROF_SAMPLE_ACTIVITY_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/compiler.h"
@@ -13,7 +14,7 @@
 #define MW_PROF_DEPTH_MAX MW_STATE_DEPTH_MAX
 
 typedef enum mw_prof_activity {
-	MW_PROF_THREAD_NEW, /* sampled if mw_prof_threads_start_active() */
+	MW_PROF_THREAD_NEW, /* sampled unless mw_prof_threads_start_inactive */
 	MW_PROF_THREAD_ACTIVE,
 	MW_PROF_THREAD_INACTIVE
 } mw_prof_activity_t;
@@ -24,14 +25,15 @@ extern MW_TLS unsigned mw_prof_ignoring;
 extern MW_TLS unsigned mw_prof_exempting;
 extern MW_TLS mw_prof_activity_t mw_prof_thread_activity;
 
-/* Returns whether threads that start from now on are sampled. */
-bool mw_prof_threads_start_active(void);
+/* true: threads that start from now on are not sampled. */
+extern _Atomic bool mw_prof_threads_start_inactive;
 void mw_prof_set_threads_start_active(bool active);
 
 /* Returns whether the calling thread is sampled. */
 static inline bool mw_prof_thread_is_active(void) {
 	return mw_prof_thread_activity == MW_PROF_THREAD_NEW
-		       ? mw_prof_threads_start_active()
+		       ? !atomic_load_explicit(&mw_prof_threads_start_inactive,
+					       memory_order_relaxed)
 		       : mw_prof_thread_activity == MW_PROF_THREAD_ACTIVE;
 }
 /* Switches the sampling of the calling thread. */

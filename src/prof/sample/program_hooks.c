@@ -2,11 +2,25 @@
  * program_hooks.c -- calls the hooks that the program has set. */
 #include "prof/sample/program_hooks.h"
 
-#include "base/compiler.h"
 #include "prof/sample/activity.h"
 #include "state/layout.h"
 
 _Atomic uintptr_t mw_program_hooks[MW_PROGRAM_HOOKS];
+_Atomic bool mw_program_hooks_were_set;
+
+/* Hooks that are called for samples, one bit each. */
+#define ABOUT_SAMPLES                                                                              \
+	(1u << MW_PROGRAM_HOOK_BACKTRACE | 1u << MW_PROGRAM_HOOK_SAMPLED |                         \
+	 1u << MW_PROGRAM_HOOK_FREED | 1u << MW_PROGRAM_HOOK_COUNTED |                             \
+	 1u << MW_PROGRAM_HOOK_WATCHED)
+
+uintptr_t mw_program_hook_set(mw_program_hook_t which, uintptr_t function) {
+	uintptr_t before =
+		atomic_exchange_explicit(&mw_program_hooks[which], function, memory_order_acq_rel);
+	if (function && ABOUT_SAMPLES & 1u << which)
+		atomic_store_explicit(&mw_program_hooks_were_set, true, memory_order_relaxed);
+	return before;
+}
 
 static MW_NOINLINE mw_unwind_result_t ask_program(mw_backtrace_t *backtrace, uint64_t *frames,
 						  unsigned max_depth) {

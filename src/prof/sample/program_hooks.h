@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/compiler.h"
 #include "heap/sample/hooks.h"
 #include "prof/unwind/unwind.h"
 
@@ -51,16 +52,18 @@ static inline uintptr_t mw_program_hook(mw_program_hook_t which) {
 	return atomic_load_explicit(&mw_program_hooks[which], memory_order_acquire);
 }
 
-static inline uintptr_t mw_program_hook_set(mw_program_hook_t which, uintptr_t function) {
-	return atomic_exchange_explicit(&mw_program_hooks[which], function, memory_order_acq_rel);
-}
+/* Returns the function that was set before. */
+uintptr_t mw_program_hook_set(mw_program_hook_t which, uintptr_t function);
 
-/* Returns whether no hook about samples is set. */
+/* true: a hook about samples was set at some time. Never reset, so that threads which set and
+ * remove hooks at the same time need no lock. */
+extern _Atomic bool mw_program_hooks_were_set;
+
+/* Returns whether no hook about samples was ever set. */
 static inline bool mw_program_hooks_are_off(void) {
-	return !(mw_program_hook(MW_PROGRAM_HOOK_BACKTRACE) |
-		 mw_program_hook(MW_PROGRAM_HOOK_SAMPLED) | mw_program_hook(MW_PROGRAM_HOOK_FREED) |
-		 mw_program_hook(MW_PROGRAM_HOOK_COUNTED) |
-		 mw_program_hook(MW_PROGRAM_HOOK_WATCHED));
+	/* Relaxed: the hook itself is loaded with acquire. A thread that reads an old value calls
+	 * the hook from its next sample on. */
+	return MW_LIKELY(!atomic_load_explicit(&mw_program_hooks_were_set, memory_order_relaxed));
 }
 
 /* Writes the calling thread's stack, from the program's backtrace hook or, without one, from

@@ -6,6 +6,7 @@
 #ifndef MW_PROF_SCRIPT_MEMORY_H
 #define MW_PROF_SCRIPT_MEMORY_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,24 +14,32 @@
 #include "base/compiler.h"
 
 typedef struct mw_script_memory {
-	uint64_t stamp;      /* of answers that are still right */
-	uintptr_t last_page; /* the last page that was found readable; MW_SCRIPT_NO_PAGE: none */
+	uint64_t stamp; /* of answers that are still right; not 0 */
 } mw_script_memory_t;
 
 #define MW_SCRIPT_PAGE_BYTES 4096u
-/* No page begins there. */
-#define MW_SCRIPT_NO_PAGE ((uintptr_t)1)
+
+#define MW_SCRIPT_KNOWN_LOG2 9u
+/* Pages that were found readable: start of the page, and in its low bits the stamp of the answer;
+ * 0: none. Relaxed: an entry is one word, and says nothing about another. */
+extern _Atomic uint64_t mw_script_known_pages[1u << MW_SCRIPT_KNOWN_LOG2];
+
+static inline _Atomic uint64_t *mw_script_known_page(uintptr_t page) {
+	return &mw_script_known_pages[page * 0x9e3779b97f4a7c15u >> (64 - MW_SCRIPT_KNOWN_LOG2)];
+}
 
 void mw_script_memory_begin(mw_script_memory_t *memory);
-/* Asks about the page that begins at `page`. */
-MW_NOINLINE bool mw_script_memory_ask(mw_script_memory_t *memory, uintptr_t page);
+/* Asks the kernel about the page that begins at `page`. */
+MW_NOINLINE bool mw_script_memory_ask(const mw_script_memory_t *memory, uintptr_t page);
 
-static inline bool mw_script_page_is_readable(mw_script_memory_t *memory, uintptr_t page) {
-	return MW_LIKELY(page == memory->last_page) || mw_script_memory_ask(memory, page);
+/* Takes a few instructions if the page is known, since a walk reads four pages for each frame. */
+static inline bool mw_script_page_is_readable(const mw_script_memory_t *memory, uintptr_t page) {
+	uint64_t known = atomic_load_explicit(mw_script_known_page(page), memory_order_relaxed);
+	return MW_LIKELY(known == (page | memory->stamp)) || mw_script_memory_ask(memory, page);
 }
 
 /* Returns whether `bytes` > 0 at the address can be read, as words of 8 bytes. */
-static inline bool mw_script_is_readable(mw_script_memory_t *memory, uintptr_t address,
+static inline bool mw_script_is_readable(const mw_script_memory_t *memory, uintptr_t address,
 					 size_t bytes) {
 	uintptr_t first = address & ~(uintptr_t)(MW_SCRIPT_PAGE_BYTES - 1);
 	uintptr_t last = (address + bytes - 1) & ~(uintptr_t)(MW_SCRIPT_PAGE_BYTES - 1);

@@ -96,7 +96,9 @@ static inline bool mw_published_exists(void) {
 
 /* Returns true in a child that was forked without the library's handlers. */
 static inline bool mw_published_was_wiped(void) {
-	return atomic_load_explicit(&mw_published_view.mapping, memory_order_acquire) &&
+	/* Most processes have a base, which answers the question alone. */
+	return MW_UNLIKELY(!mw_published_base()) &&
+	       atomic_load_explicit(&mw_published_view.mapping, memory_order_acquire) &&
 	       !mw_published_base();
 }
 
