@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * enter.h -- has a process answer requests that does not allocate, as a debugger would call a
  * function in it.
- * Layer: live/enter.  The folder's door. library_entry.h finds the code, call_limit.h tells how
- * long a thread is going to sleep, apart.h does it where nobody kills it half-way. */
+ * Layer: live/enter.  The folder's door. library_entry.h finds the code, thread_entry.h has a
+ * thread enter it, thread_registers.h reads and writes the registers, stack_room.h finds room on
+ * the stack, call_limit.h tells how long a thread is going to sleep, call_filter.h evaluates
+ * filters of system calls, apart.h does it where nobody kills it half-way. */
 #ifndef MW_TOOL_LIVE_ENTER_ENTER_H
 #define MW_TOOL_LIVE_ENTER_ENTER_H
 

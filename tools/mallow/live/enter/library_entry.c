@@ -3,72 +3,13 @@
 #include "live/enter/library_entry.h"
 
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "model/memory.h"
 #include "state/tool_entry.h"
 
 /* More than loaded files have.  The rest is left out. */
 enum { HEADERS_MAX = 64, NOTES_MAX_BYTES = 16384 };
-
-int mw_address_space_open(int thread, mw_address_space_t *out) {
-	char path[64];
-	mw_maps_t maps;
-	mw_map_t map;
-	snprintf(path, sizeof(path), "/proc/%d/mem", thread);
-	*out = (mw_address_space_t){.memory = open(path, O_RDWR | O_CLOEXEC)};
-	if (out->memory < 0 || !mw_maps_open(&maps, thread))
-		return -1;
-	while (mw_maps_next(&maps, "", &map)) {
-		out->maps = mw_grow(out->maps, &out->capacity, out->count + 1, sizeof(*out->maps));
-		map.name = NULL;
-		out->maps[out->count++] = map;
-	}
-	mw_maps_close(&maps);
-	errno = ESRCH;
-	return out->count > 0 ? 0 : -1;
-}
-
-void mw_address_space_close(mw_address_space_t *space) {
-	if (space->memory >= 0)
-		close(space->memory);
-	free(space->maps);
-	*space = (mw_address_space_t){.memory = -1};
-}
-
-const mw_map_t *mw_address_space_at(const mw_address_space_t *space, uint64_t address) {
-	size_t low = 0, high = space->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (address >= space->maps[middle].limit)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < space->count && address >= space->maps[low].start ? &space->maps[low] : NULL;
-}
-
-static bool read_memory(const mw_address_space_t *space, uint64_t address, void *out,
-			size_t bytes) {
-	return address <= INT64_MAX &&
-	       pread(space->memory, out, bytes, (off_t)address) == (ssize_t)bytes;
-}
-
-/* Returns whether all bytes lie in one mapping of the file that `map` belongs to. */
-static const mw_map_t *in_file(const mw_address_space_t *space, const mw_map_t *map,
-			       uint64_t address, uint64_t bytes) {
-	const mw_map_t *found = mw_address_space_at(space, address);
-	return found != NULL && found->inode == map->inode && found->device == map->device &&
-			       found->limit - address >= bytes
-		       ? found
-		       : NULL;
-}
 
 /* The instruction by which the code calls the function that answers. */
 #if defined(__x86_64__)
@@ -110,13 +51,15 @@ static bool is_entry(const mw_address_space_t *space, const mw_map_t *file, uint
 	size_t bytes = (size_t)(mw_entry_model_end - mw_entry_model);
 	size_t call = (size_t)(mw_entry_model_call - mw_entry_model);
 	size_t after = call + CALL_BYTES;
-	const mw_map_t *map = in_file(space, file, address, bytes);
+	const mw_map_t *map = mw_address_space_in_file(space, file, address, bytes);
 	if (bytes > sizeof(code) || map == NULL || !map->is_code || map->is_writable ||
-	    !read_memory(space, address, code, bytes) || memcmp(code, mw_entry_model, call) != 0 ||
+	    !mw_address_space_read(space, address, code, bytes) ||
+	    memcmp(code, mw_entry_model, call) != 0 ||
 	    memcmp(code + after, mw_entry_model + after, bytes - after) != 0)
 		return false;
 	uint64_t target = called_by(code + call, address + call);
-	const mw_map_t *called = target != 0 ? in_file(space, file, target, 1) : NULL;
+	const mw_map_t *called =
+		target != 0 ? mw_address_space_in_file(space, file, target, 1) : NULL;
 	return called != NULL && called->is_code && !called->is_writable;
 }
 
@@ -125,7 +68,7 @@ static bool keeps_file(const mw_address_space_t *space, const mw_reach_t *reach,
 	uint64_t words;
 	if (reach->key.inode == 0)
 		return true;
-	if (!read_memory(space, address, &words, sizeof(words)))
+	if (!mw_address_space_read(space, address, &words, sizeof(words)))
 		return false;
 	const mw_map_t *map = mw_address_space_at(space, words);
 	return map != NULL && map->is_shared && map->is_writable && map->inode == reach->key.inode;
@@ -156,7 +99,8 @@ static uint64_t find_in_notes(mw_address_space_t *space, const mw_reach_t *reach
 	_Alignas(Elf64_Nhdr) uint8_t notes[NOTES_MAX_BYTES];
 	uint64_t bytes = segment->p_memsz < sizeof(notes) ? segment->p_memsz : sizeof(notes);
 	uint64_t align = segment->p_align == 8 ? 8 : 4, entry = 0;
-	if (in_file(space, file, start, bytes) == NULL || !read_memory(space, start, notes, bytes))
+	if (mw_address_space_in_file(space, file, start, bytes) == NULL ||
+	    !mw_address_space_read(space, start, notes, bytes))
 		return 0;
 	for (uint64_t at = 0; entry == 0 && at + sizeof(Elf64_Nhdr) <= bytes;) {
 		Elf64_Nhdr header;
@@ -185,12 +129,12 @@ static uint64_t find_in_file(mw_address_space_t *space, const mw_reach_t *reach,
 	Elf64_Ehdr header;
 	Elf64_Phdr segments[HEADERS_MAX];
 	uint64_t entry = 0, bias = 0;
-	if (!read_memory(space, file->start, &header, sizeof(header)) ||
+	if (!mw_address_space_read(space, file->start, &header, sizeof(header)) ||
 	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(segments[0]) ||
 	    header.e_phnum > HEADERS_MAX || header.e_phoff > file->limit - file->start ||
-	    !read_memory(space, file->start + header.e_phoff, segments,
-			 header.e_phnum * sizeof(segments[0])))
+	    !mw_address_space_read(space, file->start + header.e_phoff, segments,
+				   header.e_phnum * sizeof(segments[0])))
 		return 0;
 	bool is_loaded = false;
 	for (size_t i = 0; i < header.e_phnum && !is_loaded; i++) {

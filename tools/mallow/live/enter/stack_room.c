@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "model/memory.h"
-#include "state/tool_entry.h"
 
 /* The kernel leaves so much between a stack that grows and the mapping below
  * (stack_guard_gap=256). */
@@ -94,11 +93,11 @@ static bool is_shared(const mw_sleepers_t *threads, int id, const mw_map_t *stac
 }
 
 bool mw_stack_may_have_room(const mw_address_space_t *space, int pid, const mw_sleepers_t *threads,
-			    int id, uint64_t rsp) {
+			    int id, uint64_t rsp, uint64_t bytes) {
 	const mw_map_t *stack = mw_address_space_at(space, rsp);
 	if (stack == NULL || !stack->is_writable || is_shared(threads, id, stack))
 		return false;
-	if (rsp - stack->start >= MW_TOOL_ENTRY_STACK_BYTES)
+	if (rsp - stack->start >= bytes)
 		return stack->is_stack || (!space->blocks_have_guards && has_guard(space, stack));
-	return stack->is_stack && rsp - growth_end(space, pid, stack) >= MW_TOOL_ENTRY_STACK_BYTES;
+	return stack->is_stack && rsp - growth_end(space, pid, stack) >= bytes;
 }

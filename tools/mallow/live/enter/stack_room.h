@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "live/enter/library_entry.h"
+#include "live/image/address_space.h"
 
 typedef struct mw_sleepers {
 	struct mw_sleeper {
@@ -24,9 +24,9 @@ mw_sleepers_t mw_sleepers_list(int pid);
 /* Returns the stack pointer of a thread that sleeps; 0: it is not known. */
 uint64_t mw_sleeper_stack_pointer(int pid, int thread);
 
-/* Returns whether there may be room for the answer below the stack pointer of thread `id`: 64 KiB
+/* Returns whether there may be room for `bytes` below the stack pointer of thread `id`: bytes
  * that the process has or that the kernel would add, in a mapping where no other thread sleeps. */
 bool mw_stack_may_have_room(const mw_address_space_t *space, int pid, const mw_sleepers_t *threads,
-			    int id, uint64_t rsp);
+			    int id, uint64_t rsp, uint64_t bytes);
 
 #endif

@@ -118,12 +118,18 @@ bool mw_registers_are_shadowed(int thread) {
 	return has_one;
 }
 
-void mw_registers_let_call_repeat(int thread, const mw_call_before_t *before) {
+void mw_registers_let_call_repeat(int thread, const mw_call_before_t *before, bool is_filtered) {
 	mw_traced_registers_t r;
 	(void)before;
-	if (!read_general(thread, &r) || (long)r.rax != -EINTR || mw_call_interrupted(&r) == 0)
+	if (!read_general(thread, &r))
 		return;
-	r.rax = (uint64_t)-MW_RESTART_NO_HANDLER;
+	int restart = mw_call_interrupted(&r);
+	if ((long)r.rax == -EINTR && restart != 0)
+		r.rax = (uint64_t)-MW_RESTART_NO_HANDLER;
+	else if (is_filtered && restart == MW_RESTART_BLOCK)
+		r.rax = (uint64_t)-MW_RESTART_NO_HANDLER;
+	else
+		return;
 	write_registers(thread, &r);
 }
 
@@ -196,10 +202,11 @@ void mw_registers_note_limit(mw_stack_part_t *part, uint64_t rest_ns) {
 }
 
 bool mw_registers_point(int thread, const mw_registers_t *registers, const mw_stack_part_t *part,
-			uint64_t stack_pointer, uint64_t entry) {
+			const mw_registers_goal_t *goal) {
 	mw_traced_registers_t r = registers->user;
-	r.rsp = stack_pointer;
-	r.rip = entry;
+	r.rsp = goal->stack_pointer;
+	r.rip = goal->code;
+	r.rsi = goal->argument;
 	r.rax = 0;
 	/* The kernel must not repeat a system call by itself. */
 	r.orig_rax = UINT64_MAX;
@@ -254,8 +261,9 @@ bool mw_registers_are_shadowed(int thread) {
 	       (gcs.enabled & 1) != 0;
 }
 
-void mw_registers_let_call_repeat(int thread, const mw_call_before_t *before) {
+void mw_registers_let_call_repeat(int thread, const mw_call_before_t *before, bool is_filtered) {
 	mw_traced_registers_t r;
+	(void)is_filtered; /* the kernel has decided before the stop */
 	if (!read_general(thread, &r) || (long)r.regs[0] != -EINTR ||
 	    mw_call_interrupted(&r, &before->call) == 0)
 		return;
@@ -361,12 +369,13 @@ void mw_registers_note_limit(mw_stack_part_t *part, uint64_t rest_ns) {
 }
 
 bool mw_registers_point(int thread, const mw_registers_t *registers, const mw_stack_part_t *part,
-			uint64_t stack_pointer, uint64_t entry) {
+			const mw_registers_goal_t *goal) {
 	mw_traced_registers_t r = registers->user;
 	uint64_t blocked;
 	memcpy(&blocked, &part->frame.context.uc_sigmask, sizeof(blocked));
-	r.sp = stack_pointer;
-	r.pc = entry;
+	r.sp = goal->stack_pointer;
+	r.pc = goal->code;
+	r.regs[1] = goal->argument;
 	r.pstate &= ~BRANCH_AND_STEP_FLAGS;
 	if (!write_registers(thread, &r))
 		return false;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "live/enter/library_entry.h"
+#include "live/image/address_space.h"
 #include "os/platform/interrupted_call.h"
 #include "state/tool_entry.h"
 
@@ -42,8 +42,10 @@ mw_call_before_t mw_call_before(int pid, int thread);
 
 /* Reads the registers of a stopped thread. */
 bool mw_registers_read(int thread, mw_registers_t *out);
-/* A thread that is only let go repeats a call that would return EINTR because of the stop. */
-void mw_registers_let_call_repeat(int thread, const mw_call_before_t *before);
+/* A thread that is only let go repeats a call that would return EINTR because of the stop. A thread
+ * whose system calls are filtered (seccomp(2)) begins anew a call that the kernel would go on with
+ * by restart_syscall(2), which filters may answer with a signal that ends the process. */
+void mw_registers_let_call_repeat(int thread, const mw_call_before_t *before, bool is_filtered);
 /* Makes what is written to the stack. Returns its bytes; 0: the thread is not fit at this
  * moment. *number: of the interrupted system call. */
 size_t mw_registers_make_part(const mw_address_space_t *space, int thread,
@@ -51,9 +53,16 @@ size_t mw_registers_make_part(const mw_address_space_t *space, int thread,
 			      mw_stack_part_t *part, uint64_t *number);
 /* Says in the frame what remains of the time limit of a call that begins anew. */
 void mw_registers_note_limit(mw_stack_part_t *part, uint64_t rest_ns);
-/* Points the stopped thread to the entry code, and blocks signals. */
+
+/* Where a thread is pointed to: its stack pointer, where the frame is, the code, and the second
+ * argument of the code. */
+typedef struct mw_registers_goal {
+	uint64_t stack_pointer, code, argument;
+} mw_registers_goal_t;
+
+/* Points the stopped thread there, and blocks signals. */
 bool mw_registers_point(int thread, const mw_registers_t *registers, const mw_stack_part_t *part,
-			uint64_t stack_pointer, uint64_t entry);
+			const mw_registers_goal_t *goal);
 /* Returns whether the thread has a shadow stack, by which the processor checks returns. */
 bool mw_registers_are_shadowed(int thread);
 
