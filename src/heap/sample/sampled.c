@@ -269,23 +269,41 @@ void mw_sampled_visit_records(mw_page_t *page, void (*visit)(mw_record_id_t reco
 	}
 }
 
+/* Counts `blocks` slots whose marks have this upper part: the blocks' class, or of free slots a
+ * number beyond all classes. */
+static void add_live(mw_sampled_live_t *live, uint32_t *by_class, uint32_t size_class,
+		     uint32_t blocks) {
+	if (size_class >= MW_CLASS_COUNT)
+		return;
+	live->blocks += blocks;
+	live->bytes += (size_t)blocks * mw_class_bytes[size_class];
+	if (by_class)
+		by_class[size_class] += blocks;
+}
+
 /* Another thread may give the page back at this moment, and use it again.  The words that are read
- * then still belong to the chunk, and a word that is not a mark holds no class. */
+ * then still belong to the chunk, and a word that is not a mark holds no class.  In most pages
+ * neighbours are of one class: they are added at once. */
 mw_sampled_live_t mw_sampled_count_live(const mw_page_t *page, uint32_t *by_class) {
 	uint32_t carved = __atomic_load_n(&page->carved, __ATOMIC_RELAXED);
 	uint32_t most = slab_blocks(page->size_class);
 	mw_sampled_live_t live = {0};
-	for (uint32_t i = 0; i < carved && i < most; i++) {
-		uint32_t mark = __atomic_load_n(mw_mark_at(page, i), __ATOMIC_RELAXED);
+	if (carved > most)
+		carved = most;
+	const uint32_t *mark = mw_mark_at(page, 0);
+	ptrdiff_t step = mw_mark_at(page, 1) - mark;
+	uint32_t last = MW_CLASS_COUNT, blocks = 0;
+	for (uint32_t i = 0; i < carved; i++, mark += step) {
 		uint32_t size_class =
-			mark >> MW_SAMPLED_CLASS_SHIFT; /* of a free slot: beyond all classes */
-		if (size_class >= MW_CLASS_COUNT)
-			continue;
-		live.blocks++;
-		live.bytes += mw_class_bytes[size_class];
-		if (by_class)
-			by_class[size_class]++;
+			__atomic_load_n(mark, __ATOMIC_RELAXED) >> MW_SAMPLED_CLASS_SHIFT;
+		if (size_class != last) {
+			add_live(&live, by_class, last, blocks);
+			last = size_class;
+			blocks = 0;
+		}
+		blocks++;
 	}
+	add_live(&live, by_class, last, blocks);
 	return live;
 }
 

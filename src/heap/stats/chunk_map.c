@@ -4,7 +4,6 @@
 #include "heap/stats/chunk_map.h"
 
 #include "heap/layout/remote_word.h"
-#include "heap/sample/sampled.h"
 #include "os/memory/map.h"
 
 _Static_assert(MW_STATE_SLICES == MW_CHUNK_SLICES - 1 && MW_STATE_SLICE_BYTES == MW_SLICE_BYTES,
@@ -22,14 +21,14 @@ static void map_small(const mw_page_t *page, mw_state_slice_t *slice) {
 	slice->hole_pages = (uint8_t)__builtin_popcount(page->holes);
 }
 
-static void map_page(const mw_page_t *page, mw_state_slice_t *slice) {
+static void map_page(const mw_page_t *page, uint32_t slab_blocks, mw_state_slice_t *slice) {
 	switch (__atomic_load_n(&page->kind, __ATOMIC_RELAXED)) {
 	case MW_PAGE_SMALL:
 		map_small(page, slice);
 		break;
 	case MW_PAGE_SAMPLED:
 		slice->kind = MW_SLICE_SAMPLED;
-		slice->used_blocks = capped16(mw_sampled_count_live(page, NULL).blocks);
+		slice->used_blocks = capped16(slab_blocks);
 		break;
 	case MW_PAGE_LARGE:
 		slice->kind = MW_SLICE_LARGE;
@@ -41,7 +40,8 @@ static void map_page(const mw_page_t *page, mw_state_slice_t *slice) {
 	}
 }
 
-void mw_chunk_map(const mw_chunk_t *chunk, void (*tell)(const mw_state_chunk_t *map)) {
+void mw_chunk_map(const mw_chunk_t *chunk, const uint32_t slab_blocks[MW_CHUNK_SLICES],
+		  void (*tell)(const mw_state_chunk_t *map)) {
 	mw_state_chunk_t map = {.start = (uintptr_t)chunk};
 	uint64_t free = __atomic_load_n(&chunk->free_mask, __ATOMIC_RELAXED);
 	uint64_t dirty = __atomic_load_n(&chunk->dirty_mask, __ATOMIC_RELAXED);
@@ -56,7 +56,7 @@ void mw_chunk_map(const mw_chunk_t *chunk, void (*tell)(const mw_state_chunk_t *
 				      : muzzy >> i & 1 ? MW_SLICE_MUZZY
 						       : MW_SLICE_FREE;
 		else
-			map_page(mw_chunk_page(chunk, i), slice);
+			map_page(mw_chunk_page(chunk, i), slab_blocks[i], slice);
 	}
 	tell(&map);
 }

@@ -24,12 +24,15 @@ typedef struct sums {
 	uintptr_t start, limit; /* adjacent chunks, not reported yet */
 	const mw_heap_walk_sink_t *sink;
 	const mw_arena_t *arena; /* the arena to be walked; NULL: all memory */
+	/* Live blocks of the current chunk's sampled-slot pages, by slice. */
+	uint32_t slab_blocks[MW_CHUNK_SLICES];
 } sums_t;
 
 static void add_slab(sums_t *sums, const mw_page_t *page, mw_heap_walk_class_t *class) {
 	uint32_t by_class[MW_CLASS_COUNT] = {0};
 	/* Leaves out free slots that threads keep for their next samples. */
 	mw_sampled_live_t live = mw_sampled_count_live(page, by_class);
+	sums->slab_blocks[mw_page_slice_index(page)] = live.blocks;
 	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
 		sums->classes[c].live_blocks += by_class[c];
 	uint32_t carved = __atomic_load_n(&page->carved, __ATOMIC_RELAXED);
@@ -105,9 +108,10 @@ static void add_pages(sums_t *sums, const mw_chunk_t *chunk) {
 static void add_chunk(const mw_chunk_t *chunk, void *context) {
 	sums_t *sums = context;
 	const mw_heap_walk_sink_t *sink = sums->sink;
+	memset(sums->slab_blocks, 0, sizeof sums->slab_blocks);
 	add_pages(sums, chunk);
 	if (sink->chunk)
-		mw_chunk_map(chunk, sink->chunk);
+		mw_chunk_map(chunk, sums->slab_blocks, sink->chunk);
 	bool is_unmapped = __atomic_load_n(&chunk->is_unmapped, __ATOMIC_RELAXED);
 	uintptr_t start = (uintptr_t)chunk,
 		  limit = start + (is_unmapped ? MW_SLICE_BYTES : MW_CHUNK_BYTES);

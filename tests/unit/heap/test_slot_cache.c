@@ -105,6 +105,67 @@ static void test_kept_places_are_not_live(void) {
 	CHECK_EQ(mw_heap_live_bytes(), before);
 }
 
+static uint64_t walked_blocks, walked_bytes, mapped_blocks, class_blocks[MW_CLASS_COUNT];
+
+static void see_range(uintptr_t start, uintptr_t limit, unsigned kind) {
+	(void)start, (void)limit, (void)kind;
+}
+static void see_class(const mw_heap_walk_class_t *class) {
+	if (class->block_bytes == 0)
+		return;
+	class_blocks[mw_class_of(class->block_bytes)] = class->live_blocks;
+	walked_blocks += class->live_blocks;
+	walked_bytes += class->used_bytes;
+}
+static void see_chunk(const mw_state_chunk_t *map) {
+	for (unsigned i = 0; i < MW_STATE_SLICES; i++)
+		mapped_blocks += map->slices[i].used_blocks;
+}
+
+static void walk(void) {
+	static const mw_heap_walk_sink_t sink = {
+		.range = see_range, .size_class = see_class, .chunk = see_chunk};
+	walked_blocks = walked_bytes = mapped_blocks = 0;
+	mw_heap_walk(&sink);
+}
+
+/* Blocks of several classes side by side, some of them free: in pages of small slots, of many
+ * marks, and of large ones, whose marks lie with the page's record. */
+static void test_live_blocks_are_counted_by_class(void) {
+	enum { BLOCKS = 3000 };
+	static const size_t sizes[] = {16, 16, 16, 48, 64, 200, 1000, 3000, 20000};
+	static void *blocks[BLOCKS];
+	uint64_t live[MW_CLASS_COUNT] = {0}, before[MW_CLASS_COUNT];
+	walk();
+	memcpy(before, class_blocks, sizeof before);
+	uint64_t blocks_before = walked_blocks, bytes_before = walked_bytes, bytes = 0, count = 0;
+	CHECK_EQ(mapped_blocks, walked_blocks);
+	for (unsigned i = 0; i < BLOCKS; i++)
+		blocks[i] = mw_heap_alloc(sizes[i * 7 / 3 % (sizeof sizes / sizeof *sizes)]);
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		if (i % 5 == 3) {
+			mw_fast_free(blocks[i]);
+			blocks[i] = NULL;
+			continue;
+		}
+		size_t size = sizes[i * 7 / 3 % (sizeof sizes / sizeof *sizes)];
+		live[mw_class_of(size)]++;
+		bytes += mw_class_bytes[mw_class_of(size)];
+		count++;
+	}
+	walk();
+	CHECK_EQ(walked_blocks - blocks_before, count);
+	CHECK_EQ(walked_bytes - bytes_before, bytes);
+	CHECK_EQ(mapped_blocks, walked_blocks);
+	for (unsigned c = 0; c < MW_CLASS_COUNT; c++)
+		CHECK_EQ(class_blocks[c] - before[c], live[c]);
+	for (unsigned i = 0; i < BLOCKS; i++)
+		mw_fast_free(blocks[i]);
+	walk();
+	CHECK_EQ(walked_blocks, blocks_before);
+	CHECK_EQ(mapped_blocks, blocks_before);
+}
+
 static void *use_and_end(void *place) {
 	void **block = place;
 	*block = mw_heap_alloc(3000);
@@ -205,6 +266,7 @@ int main(void) {
 	RUN(test_what_was_freed_comes_again);
 	RUN(test_several_large_ones_come_again);
 	RUN(test_kept_places_are_not_live);
+	RUN(test_live_blocks_are_counted_by_class);
 	RUN(test_a_thread_leaves_its_places);
 	RUN(test_places_freed_by_another_thread_come_back);
 	RUN(test_a_full_slot_cache_goes_on);
