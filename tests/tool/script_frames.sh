@@ -261,6 +261,7 @@ for python in "${pythons[@]}"; do
     MALLOW_CONF=prof_sample:1000 try 0 "$mallow" run --cpu --cpu-rate 10000 -o busy.pb.gz -- \
         "$python" busy.py "${MALLOW_TEST_SECONDS:-2}"
     says out '^done'
+    says err '%  (spin|by_two|work)  .*busy\.py'
     try 0 "$mallow" traces --lines busy.pb.gz
     says out ' by_two .*busy\.py:8$'
     says out '^ +spin .*busy\.py:5$'

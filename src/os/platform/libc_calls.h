@@ -25,6 +25,7 @@ int _dl_find_object(void *address, struct dl_find_object *object);
 #define MW_LIBC_CALL_LIST(CALL)                                                                    \
 	CALL(_dl_find_object)                                                                      \
 	CALL(pthread_create)                                                                       \
+	CALL(pthread_getspecific)                                                                  \
 	CALL(pthread_key_create)                                                                   \
 	CALL(pthread_setspecific)                                                                  \
 	CALL(pthread_attr_setstacksize)                                                            \

@@ -22,6 +22,9 @@ typedef struct dynamic {
 	const char *strings;
 	const uint32_t *gnu_hash, *hash;
 	const ElfW(Half) * versions;
+	const ElfW(Rela) * relocations; /* of data */
+	size_t relocation_bytes;
+	bool is_thread_local; /* thread-local symbols are searched, and no others */
 } dynamic_t;
 
 typedef struct search {
@@ -50,6 +53,10 @@ static bool read_entries(uintptr_t bias, const ElfW(Dyn) * entry, dynamic_t *dyn
 			dynamic->hash = value;
 		else if (entry->d_tag == DT_VERSYM)
 			dynamic->versions = value;
+		else if (entry->d_tag == DT_RELA)
+			dynamic->relocations = value;
+		else if (entry->d_tag == DT_RELASZ)
+			dynamic->relocation_bytes = entry->d_un.d_val;
 	}
 	return dynamic->symbols && dynamic->strings;
 }
@@ -65,8 +72,10 @@ static bool read_dynamic(const struct dl_phdr_info *info, dynamic_t *dynamic) {
 static const ElfW(Sym) * symbol_if(const dynamic_t *dynamic, uint32_t index, const char *name) {
 	const ElfW(Sym) *symbol = &dynamic->symbols[index];
 	unsigned type = symbol->st_info & 0xf;
-	bool is_usable = symbol->st_shndx != SHN_UNDEF && symbol->st_value != 0 &&
-			 (type == STT_FUNC || type == STT_OBJECT || type == STT_NOTYPE) &&
+	bool is_address = symbol->st_value != 0 &&
+			  (type == STT_FUNC || type == STT_OBJECT || type == STT_NOTYPE);
+	bool is_usable = symbol->st_shndx != SHN_UNDEF &&
+			 (dynamic->is_thread_local ? type == STT_TLS : is_address) &&
 			 !(dynamic->versions && (dynamic->versions[index] & VERSION_HIDDEN));
 	if (!is_usable || mw_strcmp(dynamic->strings + symbol->st_name, name) != 0)
 		return NULL;
@@ -119,6 +128,53 @@ mw_os_symbol_t mw_os_find_symbol_of(const struct link_map *object, const char *n
 	return symbol ? (mw_os_symbol_t){.start = object->l_addr + symbol->st_value,
 					 .bytes = symbol->st_size}
 		      : (mw_os_symbol_t){.start = 0};
+}
+
+/* The linker of the object leaves a pair of words for the variable. The dynamic linker has filled
+ * in the first one, the number of the block. */
+bool mw_os_find_thread_local_of(const struct link_map *object, const char *name,
+				mw_os_thread_local_t *found) {
+#if defined(__x86_64__)
+	dynamic_t dynamic;
+	if (!read_entries(object->l_addr, object->l_ld, &dynamic) || !dynamic.relocations)
+		return false;
+	dynamic.is_thread_local = true;
+	const ElfW(Sym) *symbol = find_in(&dynamic, name);
+	for (size_t i = 0; symbol && i < dynamic.relocation_bytes / sizeof(ElfW(Rela)); i++) {
+		const ElfW(Rela) *relocation = &dynamic.relocations[i];
+		if (ELF64_R_TYPE(relocation->r_info) != R_X86_64_DTPMOD64 ||
+		    &dynamic.symbols[ELF64_R_SYM(relocation->r_info)] != symbol)
+			continue;
+		*found = (mw_os_thread_local_t){
+			.module = *(const size_t *)(object->l_addr + relocation->r_offset),
+			.offset = symbol->st_value};
+		return found->module != 0;
+	}
+#else
+	(void)object, (void)name, (void)found;
+#endif
+	return false;
+}
+
+/* The second word of a thread's control block leads to its blocks ("ELF Handling For Thread-Local
+ * Storage", variant II). */
+uintptr_t mw_os_thread_local_address(const mw_os_thread_local_t *variable) {
+#if defined(__x86_64__)
+	const uintptr_t *blocks = ((const uintptr_t **)__builtin_thread_pointer())[1];
+#if defined(__GLIBC__)
+	/* Two words for each block. Before them is the number of places, of which one is no
+	 * block. */
+	uintptr_t block = variable->module <= blocks[-2] ? blocks[2 * variable->module] : 0;
+	if (block == UINTPTR_MAX) /* not allocated yet */
+		return 0;
+#else
+	uintptr_t block = variable->module <= blocks[0] ? blocks[variable->module] : 0;
+#endif
+	return block ? block + variable->offset : 0;
+#else
+	(void)variable;
+	return 0;
+#endif
 }
 
 static int search_object(struct dl_phdr_info *info, size_t info_bytes, void *argument) {

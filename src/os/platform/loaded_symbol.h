@@ -33,6 +33,20 @@ typedef struct mw_os_symbol {
  * lock: async-signal-safe. */
 mw_os_symbol_t mw_os_find_symbol_of(const struct link_map *object, const char *name);
 
+/* A variable that each thread has of its own. */
+typedef struct mw_os_thread_local {
+	size_t module, offset; /* number of the object's block, and the place in the block */
+} mw_os_thread_local_t;
+
+/* Looks for a thread-local variable that one object defines and reaches by __tls_get_addr(3). The
+ * object stays loaded during the call. Takes no lock: async-signal-safe. Returns false if there is
+ * none, and on processors other than x86-64. */
+bool mw_os_find_thread_local_of(const struct link_map *object, const char *name,
+				mw_os_thread_local_t *found);
+/* Returns the address of the calling thread's variable; 0: the thread has not used the block.
+ * Unlike __tls_get_addr(3) it never allocates the block. Async-signal-safe. */
+uintptr_t mw_os_thread_local_address(const mw_os_thread_local_t *variable);
+
 /* Returns whether a segment of the object contains the address. */
 static inline bool mw_os_object_contains(const struct dl_phdr_info *info, uintptr_t address) {
 	for (unsigned i = 0; i < info->dlpi_phnum; i++)

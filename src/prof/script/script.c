@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 #include "os/platform/loaded_symbol.h"
+#include "prof/script/reader/script_reader.h"
 #include "prof/script/script_names.h"
-#include "prof/script/script_reader.h"
 #include "prof/store/store.h"
 #include "prof/unwind/place.h"
 
@@ -14,6 +14,9 @@ _Atomic uint32_t mw_script_mode;
 
 static const mw_script_reader_t *const readers[MW_SCRIPT_KINDS] = {
 	[MW_SCRIPT_PYTHON] = &mw_cpython_reader,
+	[MW_SCRIPT_RUBY] = &mw_ruby_reader,
+	[MW_SCRIPT_PERL] = &mw_perl_reader,
+	[MW_SCRIPT_PHP] = &mw_php_reader,
 };
 
 static const char *const module_names[MW_SCRIPT_KINDS] = {

@@ -9,9 +9,8 @@
  * of the interpreter, which returns the thread's state; it takes no lock, allocates nothing, reads
  * readable pages only, and keeps errno. All functions are async-signal-safe.
  *
- * Reading order: script, script_reader (what a reader does), cpython (the reader of CPython),
- * cpython_layout (where its versions keep things), cpython_text (its names and lines),
- * script_memory (checked reads), script_names (functions and texts of the state file). */
+ * Reading order: script, reader/script_reader (what a reader does), reader/php (the shortest one),
+ * reader/script_memory (checked reads), script_names (functions and texts of the state file). */
 #ifndef MW_PROF_SCRIPT_SCRIPT_H
 #define MW_PROF_SCRIPT_SCRIPT_H
 

@@ -22,14 +22,7 @@ typedef struct text_key {
 } text_key_t;
 
 static uint64_t hash_of_text(const mw_script_text_t *text) {
-	uint64_t hash = text->bytes, word;
-	for (unsigned at = 0; at < text->bytes; at += sizeof word) {
-		unsigned left = text->bytes - at;
-		word = 0;
-		memcpy(&word, text->text + at, left < sizeof word ? left : sizeof word);
-		hash = mw_script_mix(hash, word);
-	}
-	return hash ? hash : 1;
+	return mw_script_hash((mw_script_bytes_t){(uintptr_t)text->text, text->bytes});
 }
 
 static bool is_text(const void *thing, uint32_t number) {
@@ -95,7 +88,7 @@ static uint32_t find_function(const mw_script_names_t *of, mw_script_walk_t *wal
 	mw_state_function_t function = {
 		.file = find_text(of, walk, frame, MW_SCRIPT_FILE),
 		.name = find_text(of, walk, frame, MW_SCRIPT_NAME),
-		.first_line = of->reader->first_line(frame),
+		.first_line = of->reader->first_line(walk, frame),
 		.kind = of->kind,
 	};
 	uint64_t texts = (uint64_t)function.file << 32 | function.name;

@@ -5,7 +5,7 @@
 #ifndef MW_PROF_SCRIPT_NAMES_H
 #define MW_PROF_SCRIPT_NAMES_H
 
-#include "prof/script/script_reader.h"
+#include "prof/script/reader/script_reader.h"
 
 typedef struct mw_script_names {
 	const mw_script_reader_t *reader;

@@ -508,7 +508,7 @@ bool mw_is_script_module(const char *path) {
 #define MW_SCRIPT_KIND(name, module) module,
 #include "state/script_kinds.def"
 #undef MW_SCRIPT_KIND
-		"[javascript]", "[java]", "[ruby]", "[perl]", "[php]"};
+		"[javascript]", "[java]"};
 	for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
 		if (strcmp(path, modules[i]) == 0)
 			return true;

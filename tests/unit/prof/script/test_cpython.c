@@ -2,19 +2,24 @@
  * test_cpython.c -- the reader of CPython's frames on a made-up interpreter of each version: names
  * and lines; another function at the address of a freed one; and random words as structures, which
  * lead nowhere outside of readable pages. */
-#include <elf.h>
-#include <link.h>
 #include <sys/mman.h>
 
-#include "base/rng.h"
-#include "prof/script/cpython_layout.h"
-#include "prof/script/cpython_text.h"
+#include "made_object.h"
+#include "prof/script/reader/cpython_layout.h"
+#include "prof/script/reader/cpython_text.h"
 #include "prof/script/script.h"
 #include "prof/store/store.h"
 #include "prof/unwind/place.h"
+#include "random_memory.h"
 #include "test.h"
 
-enum { PAGES = 8, PAGE = 4096, ROUNDS = 20000 / TEST_SLOWNESS, NATIVE = 6, ROOM = 40 };
+enum {
+	PAGES = RANDOM_PAGES,
+	PAGE = RANDOM_PAGE,
+	ROUNDS = 20000 / TEST_SLOWNESS,
+	NATIVE = 6,
+	ROOM = 40
+};
 #define MODULE ((uint64_t)7 << MW_FRAME_MODULE_SHIFT)
 
 static const uint32_t versions[] = {0x308, 0x309, 0x30a, 0x30b, 0x30c, 0x30d, 0x30e};
@@ -29,24 +34,6 @@ static uintptr_t thread_state;
 
 static uintptr_t this_state(void) {
 	return thread_state;
-}
-
-typedef struct object {
-	ElfW(Sym) symbols[16];
-	char strings[512];
-	uint32_t hash[2];
-	ElfW(Dyn) dynamic[4];
-	unsigned count, used;
-	struct link_map link_map;
-} object_t;
-
-static void add_symbol(object_t *o, const char *name, const void *address, size_t bytes) {
-	o->symbols[o->count++] = (ElfW(Sym)){.st_name = o->used,
-					     .st_info = STT_OBJECT,
-					     .st_shndx = 1,
-					     .st_value = (uintptr_t)address,
-					     .st_size = bytes};
-	o->used += (unsigned)sprintf(o->strings + o->used, "%s", name) + 1;
 }
 
 /* Writes what 3.13 and later say of themselves: words of groups, as CPython's header has them. */
@@ -68,34 +55,30 @@ static void say_offsets(uint32_t version) {
 	table[is_later ? 80 : 70] = 40;
 }
 
-static void make_object(object_t *o, uint32_t version) {
+static void make_object(made_object_t *o, uint32_t version) {
 	static const char *const marks[] = {"PyCode_NewWithPosOnlyArgs", "PyFrame_GetBack",
 					    "PyModule_AddObjectRef"};
-	*o = (object_t){.count = 1, .used = 1};
+	made_object_begin(o);
 	memset(runtime, 0, sizeof runtime);
-	add_symbol(o, "_PyRuntime", runtime, sizeof runtime);
-	add_symbol(o, "PyGILState_GetThisThreadState", (const void *)(uintptr_t)this_state, 1);
-	add_symbol(o, "PyCode_Type", code_type, sizeof code_type);
-	add_symbol(o, "PyUnicode_Type", string_type, sizeof string_type);
+	made_object_add(o, "_PyRuntime", runtime, sizeof runtime);
+	made_object_add(o, "PyGILState_GetThisThreadState", (const void *)(uintptr_t)this_state, 1);
+	made_object_add(o, "PyCode_Type", code_type, sizeof code_type);
+	made_object_add(o, "PyUnicode_Type", string_type, sizeof string_type);
 	for (unsigned i = 0; i < 3; i++)
 		if (version >= 0x308 + i)
-			add_symbol(o, marks[i], runtime, 1);
+			made_object_add(o, marks[i], runtime, 1);
 	version_word = (unsigned long)version << 16 | 0xf0;
 	if (version >= 0x30b)
-		add_symbol(o, "Py_Version", &version_word, sizeof version_word);
+		made_object_add(o, "Py_Version", &version_word, sizeof version_word);
 	if (version >= 0x30d)
 		say_offsets(version);
-	o->hash[1] = o->count;
-	o->dynamic[0] = (ElfW(Dyn)){.d_tag = DT_SYMTAB, .d_un.d_ptr = (uintptr_t)o->symbols};
-	o->dynamic[1] = (ElfW(Dyn)){.d_tag = DT_STRTAB, .d_un.d_ptr = (uintptr_t)o->strings};
-	o->dynamic[2] = (ElfW(Dyn)){.d_tag = DT_HASH, .d_un.d_ptr = (uintptr_t)o->hash};
-	o->link_map.l_ld = o->dynamic;
+	made_object_finish(o);
 }
 
 /* Has the reader read this version from now on. */
 static void begin(uint32_t version, mw_cpython_layout_t *layout) {
-	static object_t interpreter;
-	object_t *o = &interpreter;
+	static made_object_t interpreter;
+	made_object_t *o = &interpreter;
 	mw_script_unloaded((uintptr_t)o);
 	CHECK(!mw_script_is_on());
 	make_object(o, version);
@@ -263,13 +246,13 @@ static void check_room(uint32_t version) {
 
 static uint32_t line_in(unsigned lines, const void *table, size_t bytes, int64_t position) {
 	_Alignas(16) static char object[256];
-	mw_script_memory_t memory;
+	mw_script_memory_t pages;
 	const mw_cpython_layout_t layout = {.lines = (uint8_t)lines};
 	memset(object, 0, sizeof object);
 	set(object, MW_CPYTHON_LENGTH, bytes);
 	memcpy(object + MW_CPYTHON_BYTES_DATA, table, bytes);
-	mw_script_memory_begin(&memory);
-	return mw_cpython_line(&memory, &layout, (uintptr_t)object, 10, position);
+	mw_script_memory_begin(&pages);
+	return mw_cpython_line(&pages, &layout, (uintptr_t)object, 10, position);
 }
 
 static void check_lines(void) {
@@ -298,42 +281,16 @@ static void check_lines(void) {
 
 /* ---- random words ---- */
 
-static mw_rng_t rng;
+static random_memory_t memory;
 
 static unsigned pick(unsigned count) {
-	return (unsigned)(mw_rng_next(&rng) >> 33) % count;
-}
-
-/* Pages 0, 3 and PAGES - 1 cannot be read; pointers go there, too, and to the ends of others. */
-static char *arena;
-
-static bool is_hole(unsigned page) {
-	return page == 0 || page == 3 || page == PAGES - 1;
-}
-
-static uint64_t random_word(void) {
-	uintptr_t base = (uintptr_t)arena;
-	switch (pick(12)) {
-	case 0:
-		return (uintptr_t)code_type;
-	case 1:
-		return (uintptr_t)string_type;
-	case 2:
-		return mw_rng_next(&rng);
-	case 3:
-		return pick(64);
-	case 4:
-		return base + pick(PAGES) * PAGE + PAGE - pick(64);
-	case 5:
-		return 0;
-	default:
-		return base + 16 * pick(PAGES * PAGE / 16);
-	}
+	return random_pick(&memory, count);
 }
 
 /* A code object and strings now and then, so that walks get far. */
 static void plant(const mw_cpython_layout_t *layout) {
-	uintptr_t string = (uintptr_t)arena + PAGE * 2 - 64, code = (uintptr_t)arena + PAGE * 5;
+	uintptr_t string = (uintptr_t)memory.pages + PAGE * 2 - 64,
+		  code = (uintptr_t)memory.pages + PAGE * 5;
 	code -= 16 * pick(20);
 	set((char *)string, MW_CPYTHON_TYPE, (uintptr_t)string_type);
 	set((char *)string, MW_CPYTHON_LENGTH, pick(3000));
@@ -344,14 +301,15 @@ static void plant(const mw_cpython_layout_t *layout) {
 	if (pick(2))
 		set((char *)code, layout->name, string - 16);
 	for (unsigned i = 0; i < 200; i++) {
-		char *frame = arena + PAGE * 4 + 96 * pick(30);
+		char *frame = memory.pages + PAGE * 4 + 96 * pick(30);
 		set(frame, layout->frame_code, code);
-		set(frame, layout->frame_previous, (uintptr_t)arena + PAGE * 4 + 96 * pick(30));
+		set(frame, layout->frame_previous,
+		    (uintptr_t)memory.pages + PAGE * 4 + 96 * pick(30));
 		if (layout->runs != MW_CPYTHON_EACH)
 			frame[layout->frame_entry] = (char)pick(5);
 	}
-	thread_state = (uintptr_t)arena + PAGE * 6 + 512;
-	uintptr_t cframe = thread_state + 512, first = (uintptr_t)arena + PAGE * 4;
+	thread_state = (uintptr_t)memory.pages + PAGE * 6 + 512;
+	uintptr_t cframe = thread_state + 512, first = (uintptr_t)memory.pages + PAGE * 4;
 	set((char *)cframe, layout->cframe_frame, first);
 	set((char *)thread_state, layout->state_frame, layout->has_cframe ? cframe : first);
 }
@@ -361,16 +319,14 @@ static void check_random(uint32_t version) {
 	unsigned found = 0;
 	begin(version, &layout);
 	for (unsigned round = 0; round < ROUNDS; round++) {
-		for (unsigned page = 0; page < PAGES; page++)
-			for (unsigned i = 0; !is_hole(page) && i < PAGE / 8; i += 1 + pick(8))
-				set(arena + page * PAGE, 8 * i, random_word());
-		thread_state = random_word();
+		random_memory_fill(&memory);
+		thread_state = random_word(&memory);
 		if (pick(2))
 			plant(&layout);
 		uint64_t frames[ROOM];
 		uint32_t places[NATIVE];
 		for (unsigned i = 0; i < NATIVE; i++) {
-			places[i] = MW_UNWIND_PLACE(arena) + i * (PAGES * PAGE / 8 / NATIVE);
+			places[i] = MW_UNWIND_PLACE(memory.pages) + i * (PAGES * PAGE / 8 / NATIVE);
 			frames[i] = i;
 		}
 		mw_script_stack_t stack = {
@@ -391,13 +347,9 @@ int main(void) {
 	code_type = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(code_type != MAP_FAILED);
 	string_type = code_type + 1024;
-	mw_rng_init(&rng, 7);
-	arena = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		     0);
-	CHECK(arena != MAP_FAILED);
-	for (unsigned page = 0; page < PAGES; page++)
-		if (is_hole(page))
-			CHECK(mprotect(arena + page * PAGE, PAGE, PROT_NONE) == 0);
+	random_memory_start(&memory, 7);
+	memory.special[0] = memory.special[1] = (uintptr_t)code_type;
+	memory.special[2] = memory.special[3] = (uintptr_t)string_type;
 	check_lines();
 	puts("ok lines");
 	for (unsigned i = 0; i < VERSIONS; i++) {

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 
 #include "os/time/clock.h"
-#include "prof/script/script_memory.h"
+#include "prof/script/reader/script_memory.h"
 #include "test.h"
 
 enum { PAGE = MW_SCRIPT_PAGE_BYTES, PAGES = 64 };

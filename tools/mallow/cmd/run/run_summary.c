@@ -298,6 +298,7 @@ static void print_cpu(const mw_run_summary_t *s) {
 		fprintf(stderr, ", %" PRIu64 " dropped", live->cpu_dropped);
 	fputc('\n', stderr);
 	mw_profile_forget_labels(s->profile);
+	mw_interpreters_fold(s->profile, NULL);
 	mw_profile_combine(s->profile);
 	snprintf(title, sizeof(title), "%s, by function", of);
 	print_functions(s->profile, name, title);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * script_memory.c -- the pages that the kernel found readable a short time ago. */
-#include "prof/script/script_memory.h"
+#include "prof/script/reader/script_memory.h"
 
 #include "os/time/ticks.h"
 #include "os/unwind/stack.h"

@@ -7,9 +7,9 @@
  * there itself. */
 #include <stddef.h>
 
-#include "prof/script/cpython_layout.h"
-#include "prof/script/cpython_text.h"
-#include "prof/script/script_reader.h"
+#include "prof/script/reader/cpython_layout.h"
+#include "prof/script/reader/cpython_text.h"
+#include "prof/script/reader/script_reader.h"
 
 /* Bits of a pointer to a code object that are none of its address, since 3.13. */
 #define TAG_BITS 3u
@@ -191,14 +191,19 @@ static void text(mw_script_walk_t *walk, const mw_script_frame_t *frame,
 	mw_cpython_read_text(&walk->memory, at, string, out);
 }
 
-static uint32_t first_line(const mw_script_frame_t *frame) {
+static uint32_t first_line_of(const mw_script_frame_t *frame) {
 	uint32_t line = mw_script_word32(frame->code + python.at.first_line);
 	return line <= MW_SCRIPT_LINE_MAX ? line : 0;
 }
 
+static uint32_t first_line(mw_script_walk_t *walk, const mw_script_frame_t *frame) {
+	(void)walk;
+	return first_line_of(frame);
+}
+
 static uint32_t line(mw_script_walk_t *walk, const mw_script_frame_t *frame) {
 	return mw_cpython_line(&walk->memory, &python.at,
-			       mw_script_word(frame->code + python.at.table), first_line(frame),
+			       mw_script_word(frame->code + python.at.table), first_line_of(frame),
 			       frame->position);
 }
 

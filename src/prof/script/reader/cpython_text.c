@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * cpython_text.c -- decodes strings (PEP 393) and tables of lines: those of 3.9 and before
  * (Objects/lnotab_notes.txt of CPython), PEP 626's of 3.10, and PEP 657's since. */
-#include "prof/script/cpython_text.h"
+#include "prof/script/reader/cpython_text.h"
 
 #include <stddef.h>
 
@@ -34,18 +34,6 @@ static uint32_t character_at(uintptr_t data, unsigned width, size_t number) {
 	return width == 2 ? ((const uint16_t *)data)[number] : ((const uint32_t *)data)[number];
 }
 
-/* Appends a character in UTF-8. Returns false if it does not fit. */
-static bool put_character(mw_script_text_t *text, uint32_t c) {
-	unsigned more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-	static const uint8_t leads[] = {0, 0xc0, 0xe0, 0xf0};
-	if (text->bytes + more >= sizeof text->text)
-		return false;
-	text->text[text->bytes++] = (char)(leads[more] | c >> 6 * more);
-	while (more-- > 0)
-		text->text[text->bytes++] = (char)(0x80 | (c >> 6 * more & 0x3f));
-	return true;
-}
-
 void mw_cpython_read_text(mw_script_memory_t *memory, const mw_cpython_layout_t *layout,
 			  uintptr_t string, mw_script_text_t *text) {
 	uint32_t state = mw_script_word32(string + MW_CPYTHON_STATE);
@@ -62,7 +50,7 @@ void mw_cpython_read_text(mw_script_memory_t *memory, const mw_cpython_layout_t 
 		return;
 	for (size_t i = 0; i < length; i++) {
 		uint32_t c = character_at(data, form.width, i);
-		if (!put_character(text, c != 0 && c < 0x110000 ? c : '?'))
+		if (!mw_script_put_character(text, c))
 			return;
 	}
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * script_memory.h -- reads of an interpreter's memory: aligned, and in readable pages only.
- * Layer: prof/script. A pointer may be anything: a thread may be interrupted while it changes the
- * chain of frames, or another thread may have ended the interpreter. The kernel is asked about each
- * page, and the answer is kept for an eighth of a second. Async-signal-safe, no locks. */
+ * Layer: prof/script/reader. A pointer may be anything: a thread may be interrupted while it
+ * changes the chain of frames, or another thread may have ended the interpreter. The kernel is
+ * asked about each page, and the answer is kept for an eighth of a second. Async-signal-safe, no
+ * locks. */
 #ifndef MW_PROF_SCRIPT_MEMORY_H
 #define MW_PROF_SCRIPT_MEMORY_H
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * cpython_text.h -- strings and lines of CPython's code objects.
- * Layer: prof/script. Private to this folder. */
+ * Layer: prof/script/reader. Private to this folder. */
 #ifndef MW_PROF_SCRIPT_CPYTHON_TEXT_H
 #define MW_PROF_SCRIPT_CPYTHON_TEXT_H
 
-#include "prof/script/cpython_layout.h"
-#include "prof/script/script_reader.h"
+#include "prof/script/reader/cpython_layout.h"
+#include "prof/script/reader/script_reader.h"
 
 /* Reads a string object whose head was found readable. Leaves `text` empty if it has another form
  * than the strings that the compiler makes. A long text is cut. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * script_reader.h -- what a reader of an interpreter's frames does.
- * Layer: prof/script. Private to this folder. */
+ * Layer: prof/script/reader, the door of this folder. For prof/script. */
 #ifndef MW_PROF_SCRIPT_READER_H
 #define MW_PROF_SCRIPT_READER_H
 
@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 #include "os/platform/loaded_symbol.h"
-#include "prof/script/script_memory.h"
+#include "prof/script/reader/script_memory.h"
+#include "prof/script/reader/script_text.h"
 #include "state/layout.h"
 
 /* Most frames of a chain; of a longer one the outermost frames are missing. */
@@ -19,14 +20,15 @@
 typedef struct mw_script_walk {
 	mw_script_memory_t memory;
 	uintptr_t next;  /* the reader's: the frame that comes next; 0: none */
-	uintptr_t outer; /* the reader's: the record of the loop that runs the next frame */
+	uintptr_t outer; /* the reader's: the record that the next frame belongs to */
+	uintptr_t place; /* the reader's: the place in the script where the next frame is */
 	unsigned left;   /* links of the chain that may still be followed */
 	bool is_broken;  /* the chain could not be followed to its end */
 } mw_script_walk_t;
 
 typedef struct mw_script_frame {
 	uintptr_t code;    /* address of the function's code object */
-	int64_t position;  /* in the code, in the reader's unit */
+	int64_t position;  /* in the code, in the reader's unit, or the place in the script */
 	uint64_t identity; /* hash by which the code object differs from others at its address */
 	/* The frame is the outermost one that a run of the interpreter's loop has. */
 	bool ends_run;
@@ -34,11 +36,6 @@ typedef struct mw_script_frame {
 	 * PC lies in the loop's code. */
 	uintptr_t anchor;
 } mw_script_frame_t;
-
-typedef struct mw_script_text {
-	unsigned bytes;
-	char text[MW_TEXT_BYTES_MAX]; /* UTF-8 */
-} mw_script_text_t;
 
 /* The caller asks a reader for one of these texts of a frame's code. */
 typedef enum mw_script_question { MW_SCRIPT_NAME, MW_SCRIPT_FILE } mw_script_question_t;
@@ -56,12 +53,12 @@ typedef struct mw_script_reader {
 	/* The following three read the code of a frame that next() has just returned. */
 	void (*text)(mw_script_walk_t *walk, const mw_script_frame_t *frame,
 		     mw_script_question_t question, mw_script_text_t *text);
-	uint32_t (*first_line)(const mw_script_frame_t *frame);
+	uint32_t (*first_line)(mw_script_walk_t *walk, const mw_script_frame_t *frame);
 	/* Returns the current line; 0: not known. */
 	uint32_t (*line)(mw_script_walk_t *walk, const mw_script_frame_t *frame);
 } mw_script_reader_t;
 
-extern const mw_script_reader_t mw_cpython_reader;
+extern const mw_script_reader_t mw_cpython_reader, mw_perl_reader, mw_php_reader, mw_ruby_reader;
 
 /* Mixes two words into one: each bit of both reaches all of the result. */
 static inline uint64_t mw_script_mix(uint64_t a, uint64_t b) {

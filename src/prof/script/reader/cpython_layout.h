@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * cpython_layout.h -- where a version of CPython keeps what the reader reads: offsets in bytes.
- * Layer: prof/script. Private to this folder. */
+ * Layer: prof/script/reader. Private to this folder. */
 #ifndef MW_PROF_SCRIPT_CPYTHON_LAYOUT_H
 #define MW_PROF_SCRIPT_CPYTHON_LAYOUT_H
 

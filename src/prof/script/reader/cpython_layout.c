@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * cpython_layout.c -- offsets of CPython 3.8 to 3.12 by version; 3.13 and later say them in
  * _PyRuntime (Include/internal/pycore_debug_offsets.h of CPython). */
-#include "prof/script/cpython_layout.h"
+#include "prof/script/reader/cpython_layout.h"
 
 #include <stddef.h>
 #include <string.h>
