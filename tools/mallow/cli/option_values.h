@@ -56,12 +56,12 @@ typedef struct mw_option_values {
 	mw_text_value_t unbound[MW_UNBOUND_OPTIONS_MAX];
 	mw_flag_value_t addresses, ages, all, alloc_objects, alloc_space, births, brief, bundle,
 		call_tree, contentions, control, cpu, cum, drop_negative, dry_run, exact,
-		filefunctions, files, flat, functions, in_process, intel_syntax, interactive,
+		filefunctions, files, flat, force, functions, in_process, intel_syntax, interactive,
 		interval, inuse_objects, inuse_space, json, labels, last, leaks, lines, locks, look,
 		man, mean, mean_delay, memory_cost, native, no_browser, no_default_suppressions,
-		no_pager, no_symbols, noinlines, normalize, objects, peak_objects, peak_space, peek,
-		quiet, relative_percentages, scripts, shared, show_bytes, stacks, strict, symbols,
-		test, total_delay, trim, version, wall, wrappers;
+		no_pager, no_symbols, noinlines, normalize, objects, outside, peak_objects,
+		peak_space, peek, quiet, relative_percentages, scripts, shared, show_bytes, stacks,
+		strict, symbols, test, total_delay, trim, version, wall, wrappers;
 	mw_text_value_t add_comment, alive_at, as, base_url, binary_path, cgroup, color, completion,
 		event, exclude, focus, format, hide, http, ignore, label, listen, made_between,
 		max_alloc_growth, max_growth, max_live, max_peak_growth, max_peak, name, names,
@@ -71,7 +71,7 @@ typedef struct mw_option_values {
 		unit;
 	mw_list_value_t base, baseline, diff_base, suppress;
 	mw_number_value_t count, cpu_rate, keep, maxdegree, memory, nodecount, rate, seconds, top;
-	mw_seconds_value_t every, for_time, growth, limit, older, timeout, wait, watch;
+	mw_seconds_value_t every, for_time, growth, limit, older, outside_age, timeout, wait, watch;
 	mw_fraction_value_t divide_by, edgefraction, nodefraction;
 } mw_option_values_t;
 

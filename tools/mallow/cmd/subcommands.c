@@ -13,6 +13,7 @@
 #include "cmd/input/load.h"
 #include "cmd/leaks/leaks_command.h"
 #include "cmd/memory/memory_commands.h"
+#include "cmd/outside/attach_outside.h"
 #include "cmd/process/dump_pattern.h"
 #include "cmd/process/process_commands.h"
 #include "cmd/profile/profile_commands.h"
@@ -107,6 +108,47 @@ static const mw_subcommand_t subcommands[] = {
 			},
 	},
 #include "cmd/live_rows.def"
+	{
+		.name = "attach",
+		.operands = "PID",
+		.summary = "profile the heap of a process that was not started with mallow",
+		.details =
+			"With --outside the kernel samples the process's calls of malloc, free and "
+			"their kin, by probes (uprobes) and BPF programs: nothing is put into the "
+			"process. It knows glibc's malloc, jemalloc, tcmalloc, mimalloc and "
+			"musl's, "
+			"and static programs with symbols. Blocks from before are not in the "
+			"profile. It takes root, or CAP_BPF, CAP_PERFMON and "
+			"CAP_CHECKPOINT_RESTORE.\n\nA probed call takes about a microsecond "
+			"more, on some virtual machines five. mallow first counts the calls for a "
+			"quarter of a second, and refuses if that is more than 5 % of the "
+			"process's CPU time. The probes end with the command, also when it is "
+			"killed.\n\nAfter the time, or ^C, it writes a profile: "
+			"mallow.<program>.<pid>.<time>.pb.gz in the current directory, unless "
+			"--output names another place; and prints memory in use by function.",
+		.examples = "mallow attach --outside 4711\n"
+			    "mallow attach --outside --for 5m -o now.pb.gz 4711",
+		.operands_min = 1,
+		.operands_max = 1,
+		.run = mw_attach_outside,
+		.options =
+			{
+				{"outside", 0, MW_BOUND(FLAG, outside), NULL, NULL,
+				 "by probes of the kernel; nothing is put into the process"},
+				{"for", 0, MW_BOUND(SECONDS, for_time), "TIME", NULL,
+				 "with --outside: sample for TIME (default 30s); 0: until ^C"},
+				{"rate", 0, MW_BOUND(BYTES, rate), "BYTES", NULL,
+				 "mean bytes allocated between two samples (default 512K)"},
+				{"force", 0, MW_BOUND(FLAG, force), NULL, NULL,
+				 "with --outside: also where that takes more than 5 % of the "
+				 "process's CPU time"},
+				{"output", 'o', MW_BOUND(TEXT, output), "FILE|DIR", NULL,
+				 "with --outside: where to write the profile; .heap means "
+				 "jemalloc's format"},
+				TOP_OPTION,
+				END_OF_OPTIONS,
+			},
+	},
 	{
 		.name = "dump",
 		.operands = "[TARGET]...",

@@ -14,6 +14,7 @@
 #include "cmd/leaks/leaks_command.h"
 #include "cmd/leaks/leaks_growth.h"
 #include "cmd/leaks/leaks_holders.h"
+#include "cmd/leaks/leaks_outside.h"
 #include "cmd/leaks/leaks_text.h"
 #include "cmd/profile/view.h"
 #include "cmd/profile/view_options.h"
@@ -182,6 +183,8 @@ int mw_cmd_leaks(const mw_arguments_t *arguments) {
 	const mw_seconds_value_t *limit = &arguments->options.limit;
 	mw_view_request_t request;
 	mw_error_t error;
+	if (arguments->options.outside_age.given)
+		return mw_leaks_outside(arguments);
 	mw_load_take_options(arguments);
 	mw_view_request_make(arguments, &request);
 	if (mw_view_request_check(&request, &error) != 0) {

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ * attach_outside.h -- `mallow attach --outside`: the heap of a process into which nothing is put.
+ * Layer: cmd/outside, the door of this folder.  outside_session.h samples a process,
+ * outside_profile.h makes a profile of that; `mallow leaks --outside` uses both. */
+#ifndef MW_TOOL_CMD_OUTSIDE_ATTACH_OUTSIDE_H
+#define MW_TOOL_CMD_OUTSIDE_ATTACH_OUTSIDE_H
+
+#include "cli/options.h"
+
+/* Samples for the time of --for, writes a profile, and prints its table.  Returns the exit status.
+ */
+int mw_attach_outside(const mw_arguments_t *arguments);
+
+#endif

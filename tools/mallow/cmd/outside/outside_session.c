@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ * outside_session.c -- the signals, the process, the notes. */
+#include "cmd/outside/outside_session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "cli/complain.h"
+#include "cli/terminal.h"
+
+#define MEAN_BYTES ((uint64_t)512 << 10)
+
+static int stop_fd = -1;
+
+/* Async-signal-safe. */
+static void on_interrupt(int signal_number) {
+	int number = errno;
+	const uint64_t one = 1;
+	(void)signal_number;
+	if (write(stop_fd, &one, sizeof(one)) < 0)
+		return;
+	errno = number;
+}
+
+static void progress(int pid, double seconds) {
+	mw_progress("pid %d: sampling from outside, %.0f s", pid, seconds);
+}
+
+static void begun(int pid) {
+	mw_complain("pid %d: sampling from outside; ^C ends it early", pid);
+}
+
+static int find_process(const char *text, mw_process_t *out, mw_error_t *error) {
+	char *end;
+	errno = 0;
+	long pid = strtol(text, &end, 10);
+	if (end == text || *end != '\0' || errno != 0 || pid <= 0 || pid > INT32_MAX)
+		return mw_error_set(error, "%s: --outside needs the pid of a live process", text);
+	if (!mw_process_read((int)pid, out) || out->zombie)
+		return mw_error_set(error, "pid %ld: there is no such process", pid);
+	if (out->is_kernel)
+		return mw_error_set(error, "pid %ld: it is a thread of the kernel", pid);
+	if (mw_process_has_library(out->pid))
+		return mw_error_set(error,
+				    "pid %d: it runs with mallow already: 'mallow report %d' shows "
+				    "its profile",
+				    out->pid, out->pid);
+	return 0;
+}
+
+static int run(mw_outside_session_t *session, mw_error_t *error) {
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+	struct sigaction action = {.sa_handler = on_interrupt}, former[3];
+	stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (stop_fd < 0)
+		return mw_error_set(error, "cannot make an event: %s", strerror(errno));
+	session->options.stop_fd = stop_fd;
+	for (size_t i = 0; i < 3; i++)
+		sigaction(signals[i], &action, &former[i]);
+	int result = mw_outside_run(&session->options, &session->result, error);
+	for (size_t i = 0; i < 3; i++)
+		sigaction(signals[i], &former[i], NULL);
+	close(stop_fd);
+	mw_progress_end();
+	/* It may have got its name meanwhile, if it had just been started. */
+	mw_process_t now;
+	if (mw_process_read(session->process.pid, &now) &&
+	    now.start_ticks == session->process.start_ticks)
+		session->process = now;
+	return result;
+}
+
+int mw_outside_session(const mw_arguments_t *arguments, double seconds, double older_seconds,
+		       mw_outside_session_t *out, mw_error_t *error) {
+	const mw_number_value_t *rate = &arguments->options.rate;
+	*out = (mw_outside_session_t){.process = {.pid = 0}};
+	if (find_process(arguments->operands[0], &out->process, error) != 0)
+		return -1;
+	out->options = (mw_outside_options_t){
+		.pid = out->process.pid,
+		.start_ticks = out->process.start_ticks,
+		.mean_bytes = rate->given ? rate->number : MEAN_BYTES,
+		.seconds = seconds,
+		.older_seconds = older_seconds,
+		.is_forced = arguments->options.force.given,
+		.begun = begun,
+		.progress = mw_terminal_columns(stderr) > 0 ? progress : NULL,
+	};
+	return run(out, error);
+}
+
+void mw_outside_session_release(mw_outside_session_t *session) {
+	mw_outside_result_release(&session->result);
+}
+
+void mw_outside_session_notes(const mw_outside_session_t *session) {
+	const mw_outside_result_t *result = &session->result;
+	int pid = session->process.pid;
+	if (result->end == MW_OUTSIDE_ENDED)
+		mw_complain("note: pid %d: the process ended after %.3g s", pid, result->seconds);
+	if (result->end == MW_OUTSIDE_EXEC)
+		mw_complain("note: pid %d: the process started another program (exec) after %.3g s",
+			    pid, result->seconds);
+	if (result->end == MW_OUTSIDE_COSTLY)
+		mw_complain("note: pid %d: it allocates more often by now, the probes took %.3g %% "
+			    "of its CPU time: they were removed after %.3g s; --force keeps them",
+			    pid, result->end_share * 100, result->seconds);
+	if (result->end == MW_OUTSIDE_FULL)
+		mw_complain("note: pid %d: there was no room for more samples after %.3g s", pid,
+			    result->seconds);
+	if (result->lost > 0)
+		mw_complain("note: pid %d: %llu of %llu samples were lost, because the process "
+			    "allocated faster than they could be read: sums are too small",
+			    pid, (unsigned long long)result->lost,
+			    (unsigned long long)(result->lost + result->samples));
+	if (result->unfollowed > 0)
+		mw_complain("note: pid %d: %llu sampled blocks count as freed, because the table "
+			    "of live ones was full or the block was too large to follow",
+			    pid, (unsigned long long)result->unfollowed);
+}
