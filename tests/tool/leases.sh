@@ -41,19 +41,23 @@ used() { awk '{ print ($14 + $15) / 100 }' "/proc/$1/stat"; }
 
 # --- two at once ---
 begin
-"$mallow" cpu --for 1s -o first.pb.gz "$pid" 2>first.err &
+"$mallow" cpu --for 600s -o first.pb.gz "$pid" 2>first.err &
 first=$!
 await 60 is_on 100
-before=$(used "$pid")
+before=$(sequence)
+used_before=$(used "$pid")
 "$mallow" cpu --for 4s --cpu-rate 400 -o second.pb.gz "$pid" 2>second.err &
 second=$!
+await 60 has_asked
+await 60 waits_for_interrupt "$first"
+kill -INT "$first"
 wait "$first" || fail "the first of two: $(cat first.err)"
 wait "$second" || fail "the second of two: $(cat second.err)"
 after=$(used "$pid")
 # The program may have had less than a processor.
-share=$(python3 -c "print(0.7 * ($after - $before))")
+share=$(python3 -c "print(0.7 * ($after - $used_before))")
 at_least "$(total second.pb.gz)" "$share" ||
-    fail "the second of two saw $(total second.pb.gz) s of $before to $after s"
+    fail "the second of two saw $(total second.pb.gz) s of $used_before to $after s"
 grep -q '100 samples per second and not 400' second.err || fail "no note: $(cat second.err)"
 is_left_alone || fail "sampled after both"
 ok "two at once: the second one sees all of its time"

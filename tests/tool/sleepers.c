@@ -3,7 +3,7 @@
  * leaks, and checks that the call ends as if nothing had happened: with its own result, at its own
  * time, and with its registers.  With an argument THREAD a second thread sleeps, and the first
  * one waits for it.  Prints "ready" before, and what was wrong after; exits with 0 if all was well.
- * A call without a time limit ends when standard input has a byte or ends. */
+ * A call with a time limit begins when standard input has a byte, any other one ends then. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/aio_abi.h>
@@ -25,8 +25,10 @@
 #include <sys/msg.h>
 #include <sys/select.h>
 #include <sys/sem.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -34,11 +36,12 @@
 
 /* Time limit of the calls that have one.  The tool comes in the second half: a call that began anew
  * would last half as long again at least. */
-enum { LIMIT_S = 30, LATE_S = 40 };
+enum { LIMIT_S = 60, LATE_S = 75 };
 
 static void *volatile leaked;
 static volatile sig_atomic_t signals;
-static int pipe_ends[2], sockets[2], listener, file, other_file, watcher, set, queue_id, sem_id;
+static int pipe_ends[2], full_pipe[2], sockets[2], listener, file, other_file, watcher, set;
+static int queue_id, sem_id;
 static mqd_t queue;
 static sem_t *semaphore;
 static char path[] = "sleepers.XXXXXX";
@@ -269,6 +272,27 @@ static bool read_forever(void) {
 	return read(pipe_ends[0], &byte, 1) == 1 && byte == 'x';
 }
 
+/* A signal that is blocked, and read. */
+static bool read_signalfd(void) {
+	struct signalfd_siginfo info;
+	sigset_t one = user_signal();
+	int signal_file = signalfd(-1, &one, 0);
+	return read(signal_file, &info, sizeof(info)) == sizeof(info) && info.ssi_signo == SIGUSR1;
+}
+
+static bool read_timerfd_for(void) {
+	uint64_t count = 0;
+	const struct itimerspec once = {.it_value = limit};
+	int timer_file = timerfd_create(CLOCK_MONOTONIC, 0);
+	return timerfd_settime(timer_file, 0, &once, NULL) == 0 &&
+	       read(timer_file, &count, sizeof(count)) == sizeof(count) && count == 1;
+}
+
+/* Nothing fits any more, so no part of the byte is written. */
+static bool write_full_pipe(void) {
+	return write(full_pipe[1], "x", 1) == 1;
+}
+
 static bool recv_for(void) {
 	char byte;
 	return is_over(recv(sockets[0], &byte, 1, 0));
@@ -394,6 +418,11 @@ static int write_file(void) {
 	return write(file, "x", 1) == 1 ? 0 : 1;
 }
 
+static int drain_pipe(void) {
+	static char bytes[65536];
+	return read(full_pipe[0], bytes, sizeof(bytes)) > 0 ? 0 : 1;
+}
+
 static int unlock(void) {
 	return flock(other_file, LOCK_UN);
 }
@@ -440,6 +469,9 @@ static const struct call {
 	{"msgrcv", msgrcv_forever, send_message},
 	{"mq_receive", mq_receive_forever, send_queue},
 	{"read", read_forever, write_pipe},
+	{"read-signalfd", read_signalfd, send_signal},
+	{"read-timerfd-for", read_timerfd_for, NULL},
+	{"write-pipe", write_full_pipe, drain_pipe},
 	{"recv-for", recv_for, NULL, true},
 	{"recv", recv_forever, send_socket},
 	{"accept", accept_forever, connect_socket},
@@ -453,6 +485,15 @@ static const struct call {
 	{"registers", registers, write_pipe},
 #endif
 };
+
+/* Leaves no room in a pipe. */
+static bool fill(void) {
+	if (pipe(full_pipe) != 0 || fcntl(full_pipe[1], F_SETFL, O_NONBLOCK) != 0)
+		return false;
+	while (write(full_pipe[1], "x", 1) == 1)
+		continue;
+	return fcntl(full_pipe[1], F_SETFL, 0) == 0;
+}
 
 static bool prepare(void) {
 	struct mq_attr attributes = {.mq_maxmsg = 1, .mq_msgsize = 8};
@@ -473,7 +514,7 @@ static bool prepare(void) {
 	watcher = inotify_init1(0);
 	set = epoll_create1(0);
 	listener = socket(AF_UNIX, SOCK_STREAM, 0);
-	return semaphore != MAP_FAILED && sem_init(semaphore, 1, 0) == 0 && sem_id >= 0 &&
+	return fill() && semaphore != MAP_FAILED && sem_init(semaphore, 1, 0) == 0 && sem_id >= 0 &&
 	       queue_id >= 0 && queue >= 0 && file >= 0 && other_file >= 0 &&
 	       inotify_add_watch(watcher, path, IN_MODIFY) >= 0 && unlink(path) == 0 &&
 	       flock(other_file, LOCK_EX) == 0 && fcntl(other_file, F_OFD_SETLK, &whole) == 0 &&
@@ -485,6 +526,9 @@ static bool prepare(void) {
 
 static void *sleep_in(void *argument) {
 	const struct call *call = argument;
+	char byte;
+	if (call->end == NULL && read(0, &byte, 1) != 1)
+		return argument;
 	double begin = seconds();
 	bool is_right = call->sleep();
 	int error = errno;

@@ -51,8 +51,11 @@ timed=() others=()
 for who in "${!pids[@]}"; do
     if is_timed "$who"; then timed+=("$who"); else others+=("$who"); fi
 done
-# The calls with a time limit of 30 seconds are in their second half then.
-sleep 15
+for who in "${timed[@]}"; do
+    echo x >&"${inputs[$who]}"
+done
+# The calls with a time limit of 60 seconds are in their second half then.
+sleep 30
 check_all "${timed[@]}"
 # The second check finds calls that have been begun once more already.
 check_all "${timed[@]}"
