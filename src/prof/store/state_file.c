@@ -104,6 +104,8 @@ static void describe_process(mw_state_header_t *header) {
 	mw_os_executable(header->exe, sizeof header->exe);
 	const char *slash = mw_strrchr(header->exe, '/');
 	mw_fmt_copy(header->program, sizeof header->program, slash ? slash + 1 : header->exe);
+	if (header->exe[0] == '\0') /* /proc is not there, as in a folder that is the root */
+		mw_os_thread_name(header->program);
 	memset(header->args, 0, sizeof header->args);
 	mw_os_arguments(header->args, sizeof header->args);
 	name_program(header);

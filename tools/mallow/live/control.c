@@ -93,7 +93,7 @@ static int open_page(const mw_target_t *target, const mw_reach_t *reach, control
 		return -1;
 	}
 	/* The process has ended, and its pid may belong to another process now. */
-	if (!mw_state_file_is_held(fd)) {
+	if (reach != NULL ? !mw_reach_holds(reach) : !mw_state_file_is_held(fd)) {
 		mw_snapshot_free(snapshot);
 		close(fd);
 		return reach != NULL

@@ -235,7 +235,7 @@ void mw_lease_keep(mw_lease_t *lease) {
 }
 
 bool mw_lease_has_process(const mw_lease_t *lease) {
-	return mw_state_file_is_held(lease->fd);
+	return mw_target_holds(lease->target, lease->fd);
 }
 
 void mw_lease_end(mw_lease_t *lease, mw_reply_t *reply) {

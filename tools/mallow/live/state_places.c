@@ -212,10 +212,12 @@ static bool is_state_map(mw_map_t *map, const mw_process_t *process) {
 	file_name_t parsed;
 	if (!name || !parse_file_name(name + 1, &parsed) || !strstr(map->name, "/mallow-"))
 		return false;
-	/* The namespace of another user's process is not known. */
+	/* The namespace of another user's process is not known. A process that does not see /proc
+	 * does not know its own. */
 	uint64_t pid_namespace = mw_process_namespace(process->pid);
 	return parsed.pid == process->inner_pid &&
-	       (pid_namespace == 0 || pid_namespace == parsed.pid_namespace);
+	       (pid_namespace == 0 || parsed.pid_namespace == 0 ||
+		pid_namespace == parsed.pid_namespace);
 }
 
 static bool leads_to(const char *path, const mw_map_t *map, struct stat *info) {

@@ -104,6 +104,30 @@ int mw_target_open(const mw_target_t *target, int flags) {
 	return -1;
 }
 
+/* Says of a live process what its library does not know where /proc is missing, as in a folder that
+ * is the root. */
+static void complete(const mw_target_t *target, mw_snapshot_t *snapshot) {
+	mw_state_header_t *header = &snapshot->header;
+	if (header->start_ticks != 0 || mw_target_process(target) <= 0)
+		return;
+	header->start_ticks = target->start_ticks;
+	if (header->exe[0] != '\0' ||
+	    !mw_process_executable(target->pid, header->exe, sizeof(header->exe)))
+		return;
+	for (size_t i = 0; i < snapshot->module_count; i++)
+		if (snapshot->modules[i].path[0] == '\0')
+			snprintf(snapshot->modules[i].path, sizeof(snapshot->modules[i].path),
+				 "%.*s", (int)sizeof(snapshot->modules[i].path) - 1, header->exe);
+}
+
+int mw_target_read_fd(const mw_target_t *target, int fd, unsigned what, mw_snapshot_t **snapshot,
+		      mw_error_t *error) {
+	int result = mw_snapshot_read_fd(fd, target->path, what, snapshot, error);
+	if (result == 0)
+		complete(target, *snapshot);
+	return result;
+}
+
 int mw_target_read(const mw_target_t *target, unsigned what, mw_snapshot_t **snapshot,
 		   mw_error_t *error) {
 	int fd = mw_target_open(target, O_RDONLY);
@@ -111,19 +135,31 @@ int mw_target_read(const mw_target_t *target, unsigned what, mw_snapshot_t **sna
 		return mw_error_set(error, "%s: cannot open: %s", target->path,
 				    errno == ESTALE ? "another file is there by now"
 						    : strerror(errno));
-	int result = mw_snapshot_read_fd(fd, target->path, what, snapshot, error);
+	int result = mw_target_read_fd(target, fd, what, snapshot, error);
 	close(fd);
 	return result;
 }
 
+/* A process without /proc cannot lock a file that has no name. */
+static bool is_mapped(const mw_target_t *target, int fd) {
+	struct stat info;
+	return mw_target_process(target) > 0 && fstat(fd, &info) == 0 &&
+	       mw_process_maps_file(target->pid, info.st_dev, info.st_ino);
+}
+
+bool mw_target_holds(const mw_target_t *target, int fd) {
+	bool is_held = fd >= 0 && (mw_state_file_is_held(fd) || is_mapped(target, fd));
+	/* A reader of the file's memory keeps the lock for a moment after the process ended. */
+	if (is_held && mw_target_process(target) > 0 && target->start_ticks != 0)
+		is_held = mw_process_is_alive(target->pid, target->start_ticks);
+	return is_held;
+}
+
 bool mw_target_is_alive(const mw_target_t *target) {
 	int fd = mw_target_open(target, O_RDONLY);
-	bool is_alive = fd >= 0 && mw_state_file_is_held(fd);
+	bool is_alive = mw_target_holds(target, fd);
 	if (fd >= 0)
 		close(fd);
-	/* A reader of the file's memory keeps the lock for a moment after the process ended. */
-	if (is_alive && mw_target_process(target) > 0 && target->start_ticks != 0)
-		is_alive = mw_process_is_alive(target->pid, target->start_ticks);
 	return is_alive;
 }
 
@@ -132,7 +168,8 @@ const char *mw_target_end(const mw_target_t *target, int fd) {
 	if (target->is_elsewhere ||
 	    pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header))
 		return "ended";
-	return mw_process_end(target->pid, header.start_ticks);
+	return mw_process_end(target->pid,
+			      header.start_ticks != 0 ? header.start_ticks : target->start_ticks);
 }
 
 bool mw_target_title(const mw_target_t *target, char *title, size_t size) {

@@ -81,11 +81,17 @@ int mw_target_open(const mw_target_t *target, int flags);
 int mw_target_read(const mw_target_t *target, unsigned what, mw_snapshot_t **snapshot,
 		   mw_error_t *error);
 
+/* As mw_target_read(), of the state file that is open as `fd`. */
+int mw_target_read_fd(const mw_target_t *target, int fd, unsigned what, mw_snapshot_t **snapshot,
+		      mw_error_t *error);
+
 /* Makes a target of a live process's place.  The caller calls mw_target_release(). */
 mw_target_t mw_target_of_place(const mw_place_t *place);
 
 /* True if the process of the state file still runs. */
 bool mw_target_is_alive(const mw_target_t *target);
+/* As mw_target_is_alive(), for the state file that is open as `fd`. */
+bool mw_target_holds(const mw_target_t *target, int fd);
 /* Returns what a process has done that no longer holds its state file, which is open as `fd`:
  * "ended" or "started another program (exec)", for messages. */
 const char *mw_target_end(const mw_target_t *target, int fd);

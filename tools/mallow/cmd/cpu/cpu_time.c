@@ -116,8 +116,7 @@ static double wait_for(const mw_target_t *target, const cpu_job_t *job, samples_
 
 static int read_cpu(int fd, const mw_target_t *target, mw_snapshot_t **snapshot,
 		    mw_error_t *error) {
-	return mw_snapshot_read_fd(fd, target->shown, MW_SNAPSHOT_STACKS | MW_SNAPSHOT_CPU,
-				   snapshot, error);
+	return mw_target_read_fd(target, fd, MW_SNAPSHOT_STACKS | MW_SNAPSHOT_CPU, snapshot, error);
 }
 
 /* Says what makes the result incomplete. `seconds` becomes the time that it covers. */
@@ -159,8 +158,8 @@ static int show_memory_cost(const mw_target_t *target, const cpu_job_t *job, int
 			    const mw_snapshot_t *before, mw_snapshot_t *cpu,
 			    const samples_t *samples, double seconds, mw_error_t *error) {
 	mw_snapshot_t *heap;
-	if (mw_snapshot_read_fd(fd, target->shown, MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS, &heap,
-				error) != 0)
+	if (mw_target_read_fd(target, fd, MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS, &heap, error) !=
+	    0)
 		return -1;
 	mw_memory_cost_t cost = {.cpu = mw_profile_of_cpu(cpu),
 				 .whole_run = mw_profile_from_snapshot(heap),

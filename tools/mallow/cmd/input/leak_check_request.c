@@ -41,8 +41,8 @@ typedef struct progress {
 /* The process may remove its state file when the check is done. */
 static int read_check(const check_t *check, unsigned what, mw_snapshot_t **snapshot,
 		      mw_error_t *error) {
-	return mw_snapshot_read_fd(check->program->fd, check->target->path,
-				   what | MW_SNAPSHOT_OF_NOW, snapshot, error);
+	return mw_target_read_fd(check->target, check->program->fd, what | MW_SNAPSHOT_OF_NOW,
+				 snapshot, error);
 }
 
 /* Lets a thread of a process that does not allocate answer. */

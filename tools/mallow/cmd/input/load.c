@@ -253,6 +253,23 @@ static int read_state(const mw_target_t *target, unsigned what, mw_snapshot_t **
 	return mw_target_read(target, what, snapshot, error);
 }
 
+/* Reads a live process. */
+static int read_live(const mw_target_t *target, mw_load_detail_t detail, mw_profile_t **out,
+		     mw_error_t *error) {
+	unsigned what =
+		detail == MW_LOAD_SPLIT ? MW_SNAPSHOT_ALL | MW_SNAPSHOT_OF_NOW : MW_SNAPSHOT_STACKS;
+	mw_snapshot_t *snapshot;
+	mw_memory_limit_begin(target->path);
+	int result = mw_target_read(target, what, &snapshot, error);
+	if (result == 0) {
+		*out = mw_profile_from_snapshot(snapshot);
+		(*out)->origin.source = mw_profile_intern(*out, target->path);
+		mw_snapshot_free(snapshot);
+	}
+	mw_memory_limit_end();
+	return result;
+}
+
 /* Reads a live process or state file, limited to objects of the time window. */
 static int read_window(const mw_target_t *target, mw_profile_t **out, mw_error_t *error) {
 	mw_snapshot_t *snapshot;
@@ -339,6 +356,8 @@ static int read_target(const mw_target_t *target, mw_load_detail_t detail, mw_pr
 		return read_both(target, out, error);
 	if (target->is_url)
 		result = read_fetched(target, out, error);
+	else if (target->is_state && mw_target_process(target) > 0)
+		result = read_live(target, detail, out, error);
 	else if (detail == MW_LOAD_SPLIT)
 		result = mw_read_profile_split(target->path, target->alive, out, error);
 	else

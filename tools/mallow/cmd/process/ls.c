@@ -176,9 +176,9 @@ static int read_live(row_t *row, const mw_filter_t *filter, bool *matches, mw_er
 	mw_program_hold_t program;
 	mw_target_t target = mw_target_of_place(row->place);
 	bool is_held = mw_program_hold(&target, &program, error) == 0;
-	int result = program.fd < 0 ? -1
-				    : mw_snapshot_read_fd(program.fd, row->place->path, 0,
-							  &row->snapshot, error);
+	int result = program.fd < 0
+			     ? -1
+			     : mw_target_read_fd(&target, program.fd, 0, &row->snapshot, error);
 	if (result == 0) {
 		int pid = is_held ? mw_place_process(row->place) : 0;
 		*matches = mw_filter_matches(filter, row->place, row->snapshot->header.program);

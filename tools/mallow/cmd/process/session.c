@@ -86,8 +86,8 @@ static int begin(const mw_target_t *target, const void *context, mw_error_t *err
 					&reply, error);
 	member->since_ns = monotonic_ns();
 	if (result == 0)
-		result = mw_snapshot_read_fd(member->fd, target->shown, MW_SNAPSHOT_STACKS,
-					     &member->before, error);
+		result = mw_target_read_fd(&member->target, member->fd, MW_SNAPSHOT_STACKS,
+					   &member->before, error);
 	if (result != 0) {
 		free_member(member);
 		return -1;
@@ -165,8 +165,8 @@ static void say_result(const member_t *member, const mw_profile_t *profile, cons
 
 static int write_member(const member_t *member, const char *output, mw_error_t *error) {
 	mw_snapshot_t *after;
-	if (mw_snapshot_read_fd(member->fd, member->target.shown,
-				MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS, &after, error) != 0)
+	if (mw_target_read_fd(&member->target, member->fd, MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS,
+			      &after, error) != 0)
 		return -1;
 	int64_t taken_ns = after->taken_ns;
 	uint64_t now_ns = member->ended_ns != 0 ? member->ended_ns : monotonic_ns();

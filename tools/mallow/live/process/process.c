@@ -193,6 +193,14 @@ bool mw_process_has_ended(int pid, uint64_t start_ticks) {
 	       (errno == ENOENT || errno == ESRCH);
 }
 
+bool mw_process_executable(int pid, char *path, size_t size) {
+	char link[64];
+	snprintf(link, sizeof(link), "/proc/%d/exe", mw_process_thread(pid));
+	ssize_t length = readlink(link, path, size - 1);
+	path[length > 0 ? length : 0] = '\0';
+	return length > 0;
+}
+
 const char *mw_process_end(int pid, uint64_t start_ticks) {
 	return mw_process_has_ended(pid, start_ticks) ? "ended" : "started another program (exec)";
 }

@@ -48,6 +48,9 @@ bool mw_process_is_alive(int pid, uint64_t start_ticks);
 /* Returns whether the process with this pid and start time has ended, or has no memory any more
  * because it is about to. */
 bool mw_process_has_ended(int pid, uint64_t start_ticks);
+/* Writes the path of the executable as it is seen from here, cut at the end; false: it is not
+ * known. */
+bool mw_process_executable(int pid, char *path, size_t size);
 /* Returns what a process has done that no longer has the memory in which something was found:
  * "ended" or "started another program (exec)", for messages. */
 const char *mw_process_end(int pid, uint64_t start_ticks);
