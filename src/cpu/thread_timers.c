@@ -277,11 +277,27 @@ static void put_off(const slot_t *slot) {
 		mw_os_timer_put_off(slot->timer, MW_TIMERS_PUT_OFF_NS, timers.config.period_ns);
 }
 
+/* Replaces the calling thread's event of CPU time by one whose first interval begins now: the
+ * kernel takes no other time for an event without a descriptor. What the event counted since its
+ * last sample is lost. */
+static void renew_event(slot_t *slot) {
+	if (slot->thread_id == 0)
+		return;
+	uint32_t thread_id = slot->thread_id;
+	own.start = 0;
+	remove_slot(slot);
+	/* What the kernel refuses, the next scan tries again. */
+	start_in(find(thread_id), thread_id, MW_OS_FROM_NOW);
+}
+
 void mw_thread_timers_put_off(bool all_threads) {
 	if (!enter(MW_CPU_IN_HANDLER))
 		return;
 	bool is_cpu_time =
 		is_on() && !timers.config.event && timers.config.clock == MW_OS_CLOCK_CPU;
+	/* A new event of another kind ends its first interval at once. */
+	bool is_event_of_time = is_on() && timers.config.event &&
+				timers.config.event->kind == MW_OS_EVENT_CPU_CLOCK;
 	if (is_cpu_time && all_threads) {
 		uint32_t count = 0;
 		for (uint32_t i = 0; count < timers.count; i++) {
@@ -290,6 +306,8 @@ void mw_thread_timers_put_off(bool all_threads) {
 		}
 	} else if (is_cpu_time) {
 		put_off(find(mw_os_thread_id()));
+	} else if (is_event_of_time && !all_threads) {
+		renew_event(find(mw_os_thread_id()));
 	}
 	if (is_on())
 		mw_os_timer_put_off(timers.process_timer,

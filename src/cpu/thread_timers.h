@@ -60,7 +60,8 @@ void mw_thread_timers_add(uint32_t thread_id);
 void mw_thread_timers_remove(void);
 /* Puts off the ticks of CPU time that are due, of all threads or of the calling one, by
  * MW_TIMERS_PUT_OFF_NS of their thread's time, and the scan by so much for each thread: what
- * threads take to stop and to go on causes none. Does nothing if the lock is taken for long.
+ * threads take to stop and to go on causes none. Of events, only the calling thread's of CPU time
+ * is put off; the thread blocks its signal. Does nothing if the lock is taken for long.
  * Async-signal-safe. */
 void mw_thread_timers_put_off(bool all_threads);
 /* Called in the child of a fork, which has no timers. */

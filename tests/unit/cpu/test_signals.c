@@ -130,9 +130,11 @@ static void events_have_a_harmless_signal(void) {
 	mw_cpu_start(0, MW_CPU_BY_TIMER);
 }
 
-static void none_comes_after_it_was_put_off(void) {
+static void check_put_off(uint32_t event) {
 	start(524288, 0, false);
-	mw_cpu_start(1000, MW_CPU_BY_TIMER);
+	mw_cpu_start(1000, event);
+	if (mw_store_live()->cpu_error == MW_CPU_FORBIDDEN)
+		return;
 	await_samples();
 	uint32_t number = mw_store_live()->cpu_signal;
 	sigset_t all, before, pending;
@@ -161,10 +163,19 @@ static void none_comes_after_it_was_put_off(void) {
 	mw_cpu_start(0, MW_CPU_BY_TIMER);
 }
 
+static void none_comes_after_it_was_put_off(void) {
+	check_put_off(MW_CPU_BY_TIMER);
+}
+
+static void no_event_of_time_comes_after_it_was_put_off(void) {
+	check_put_off(MW_CPU_CPU_CLOCK);
+}
+
 int main(void) {
 	RUN_IN_CHILD(samples_go_on_by_other_signals);
 	RUN_IN_CHILD(scans_go_on_by_another_signal);
 	RUN_IN_CHILD(events_have_a_harmless_signal);
 	RUN_IN_CHILD(none_comes_after_it_was_put_off);
+	RUN_IN_CHILD(no_event_of_time_comes_after_it_was_put_off);
 	return 0;
 }

@@ -12,7 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "formats/file/open_state_file.h"
 #include "live/control_page.h"
 #include "model/monotonic.h"
 #include "state/layout.h"
