@@ -163,9 +163,10 @@ static void begin(mw_script_walk_t *walk) {
 /* Returns the next context, of this stack or of one further out; 0: there is none, or the chain is
  * broken. */
 static uintptr_t next_context(mw_script_walk_t *walk) {
-	for (; walk->outer && walk->left > 0; walk->left--) {
+	while (walk->outer && walk->left > 0) {
 		if (!mw_script_is_readable(&walk->memory, walk->outer, STACK_BYTES))
 			break;
+		walk->left--;
 		int32_t last = (int32_t)mw_script_word32(walk->outer + STACK_LAST);
 		if (walk->next == 0)
 			walk->next = (uintptr_t)(last < -1 ? 1 : last + 2);

@@ -14,7 +14,7 @@
 #include "random_memory.h"
 #include "test.h"
 
-enum { ROUNDS = 5000 / TEST_SLOWNESS, NATIVE = 6, ROOM = 40 };
+enum { ROUNDS = 10000 / TEST_SLOWNESS, NATIVE = 6, ROOM = 40 };
 #define MODULE ((uint64_t)7 << MW_FRAME_MODULE_SHIFT)
 
 static random_memory_t memory;
