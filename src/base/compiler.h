@@ -36,7 +36,12 @@
 #define MW_EXPORT __attribute__((visibility("default")))
 /* Marks a thread-local variable whose first access does not allocate: the library may be inside
  * malloc. */
+#ifdef MW_ATTACH
+/* src/attach finds the variables of a thread itself: the compiler calls its __tls_get_addr(). */
+#define MW_TLS __thread __attribute__((tls_model("local-dynamic")))
+#else
 #define MW_TLS __thread __attribute__((tls_model("initial-exec")))
+#endif
 
 /* Keeps a block's address in a register or on the stack up to here, and the stores before and after
  * in this order: a leak check stops the thread at any instruction, and finds a live block by its

@@ -26,7 +26,7 @@
 
 /* Raised when this header changes. A command that meets another version in a process can only
  * detach by the command that attached. */
-#define MW_ATTACH_VERSION 1u
+#define MW_ATTACH_VERSION 1
 
 /* The ELF note: owner MW_ATTACH_NOTE_OWNER, this type (mw_tool_note_t has type 1). */
 #define MW_ATTACH_NOTE_OWNER "mallow"
@@ -92,8 +92,10 @@ typedef enum mw_attach_function {
 } mw_attach_function_t;
 
 typedef enum mw_attach_request {
-	MW_ATTACH_START = 1, /* attach, or attach again: then the slots are those of this time */
-	MW_ATTACH_STOP,      /* detach */
+	MW_ATTACH_START = 1, /* attach, or attach again after MW_ATTACH_STOP */
+	/* Detach. Also before MW_ATTACH_START in a forked child, which has its parent's state. */
+	MW_ATTACH_STOP,
+	MW_ATTACH_FOLLOW, /* follow the control words of the state file now */
 } mw_attach_request_t;
 
 typedef enum mw_attach_state {
@@ -106,10 +108,13 @@ typedef enum mw_attach_state {
 /* Why the blob switched itself off, or refused. */
 typedef enum mw_attach_reason {
 	MW_ATTACH_REASON_NONE,
-	MW_ATTACH_REASON_VALUE,       /* a field of the request is out of range */
-	MW_ATTACH_REASON_MEMORY,      /* the kernel refuses memory for the profile */
-	MW_ATTACH_REASON_SLOTS,       /* no slot could be replaced */
-	MW_ATTACH_REASON_ASSERTION,   /* an error of mallow's: see `message` */
+	MW_ATTACH_REASON_VALUE,     /* a field of the request is out of range */
+	MW_ATTACH_REASON_MEMORY,    /* the kernel refuses memory for the profile */
+	MW_ATTACH_REASON_SLOTS,     /* no slot could be replaced */
+	MW_ATTACH_REASON_ASSERTION, /* an error of mallow's: see `message` */
+	MW_ATTACH_REASON_FILE,      /* no state file can be made */
+	/* the thread that entered was inside of the profiler: nothing was done; enter again */
+	MW_ATTACH_REASON_BUSY,
 	MW_ATTACH_REASON_DETACH_TIME, /* detach_after_ns is over; state MW_ATTACH_OFF */
 } mw_attach_reason_t;
 
@@ -142,8 +147,9 @@ typedef struct mw_attach_work {
 	_Atomic uint32_t answered;  /* B */
 	uint32_t request;           /* C: mw_attach_request_t */
 	_Atomic uint32_t state;     /* B: mw_attach_state_t */
-	uint32_t reason;            /* B: mw_attach_reason_t, for FAILED, and OFF by time */
-	uint32_t error;             /* B: errno of the kernel; 0: none */
+	/* B: mw_attach_reason_t of the last answer, of FAILED, and of OFF by time */
+	uint32_t reason;
+	uint32_t error; /* B: errno of the kernel; 0: none */
 	/* B: number of times that the blob attached. */
 	uint32_t generation;
 	uint32_t slots_refused; /* B: slots that another value had meanwhile, or no memory at all */
@@ -161,10 +167,14 @@ typedef struct mw_attach_work {
 	uint64_t dl_iterate_phdr;                    /* C: by which modules of later are found */
 	/* The blob's functions that replace them, from the build on; relocated by the command. */
 	uint64_t replacement[MW_ATTACH_FUNCTION_COUNT];
-	uint64_t module_count, slot_count; /* C: at most MW_ATTACH_*_MAX; B adds those of later */
-	char message[128];                 /* B: text of MW_ATTACH_REASON_ASSERTION */
-	mw_attach_module_t modules[MW_ATTACH_MODULES_MAX]; /* C; the program first */
-	mw_attach_slot_t slots[MW_ATTACH_SLOTS_MAX];       /* C */
+	/* Addresses of the blob's tables, from the build on; relocated by the command: an array of
+	 * MW_ATTACH_MODULES_MAX mw_attach_module_t and one of MW_ATTACH_SLOTS_MAX mw_attach_slot_t.
+	 */
+	uint64_t modules, slots;
+	/* C: entries that the command wrote, the program's module first; B adds those of modules
+	 * that come later. */
+	uint64_t module_count, slot_count;
+	char message[96]; /* B: text of MW_ATTACH_REASON_ASSERTION, or the last warning */
 } mw_attach_work_t;
 
 #endif

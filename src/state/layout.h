@@ -44,7 +44,7 @@
 
 #define MW_STATE_MAGIC "MALLOWST"
 /* A reader refuses any other version with a message that names both versions. */
-#define MW_STATE_VERSION 14u
+#define MW_STATE_VERSION 15u
 /* Byte offsets of file locks. A lock does not depend on the byte's contents. */
 #define MW_STATE_ALIVE_LOCK 0u /* held by the process until it ends */
 #define MW_STATE_TOOL_LOCK 1u  /* held by a tool while it writes control words */
@@ -161,6 +161,10 @@ enum {
 	MW_STATE_LIMITED = 1u << 7,
 	/* Stacks were taken out: see live.stacks_forgotten. */
 	MW_STATE_FORGOT = 1u << 8,
+	/* The process did not start with mallow: the profile is from live.attached_realtime_ns on,
+	 * and knows nothing of blocks allocated before. */
+	MW_STATE_ATTACHED = 1u << 9,
+	MW_STATE_DETACHED = 1u << 10, /* the program calls its own allocator again, unseen */
 };
 
 /* Capacities in the file. They exceed the current numbers, to leave room for later statistics. */
@@ -271,7 +275,15 @@ typedef struct mw_state_live {
 	_Atomic uint64_t trimmed_bytes;
 	_Atomic uint32_t trims_done;
 	_Atomic uint64_t functions_used, texts_used; /* 0: no interpreter was met */
-	char dump_name[MW_STATE_DUMP_NAME_BYTES];    /* pattern of dump names */
+	/* With MW_STATE_ATTACHED: CLOCK_REALTIME when the last attach began and when it ended; 0:
+	 * it goes on. */
+	_Atomic uint64_t attached_realtime_ns, detached_realtime_ns;
+	/* Slots of global offset tables that were replaced, modules of the process, and those of
+	 * them that came after the attach. */
+	_Atomic uint32_t attach_slots, attach_modules, attach_modules_later;
+	_Atomic uint32_t attach_generation;       /* number of attaches */
+	_Atomic uint32_t attach_reason;           /* mw_attach_reason_t (attach.h): why it ended */
+	char dump_name[MW_STATE_DUMP_NAME_BYTES]; /* pattern of dump names */
 	/* Path of the newest dump. A longer path is stored as MW_STATE_PATH_CUT and the path's
 	 * end. */
 	char last_dump[MW_STATE_DUMP_PATH_BYTES];
@@ -557,7 +569,7 @@ MW_ALWAYS_INLINE mw_state_first_t mw_state_first(mw_state_section_id_t section) 
 	static const mw_state_first_t firsts[MW_SECTION_COUNT] = {
 		[MW_SECTION_EVENTS] = {3072, 16},    [MW_SECTION_THREADS] = {3584, 16},
 		[MW_SECTION_CONTROL] = {4096, 1},    [MW_SECTION_LIVE] = {4672, 1},
-		[MW_SECTION_NODES] = {6688, 60},     [MW_SECTION_FRAMES] = {7168, 64},
+		[MW_SECTION_NODES] = {6720, 56},     [MW_SECTION_FRAMES] = {7168, 64},
 		[MW_SECTION_SIZES] = {7680, 8},      [MW_SECTION_STACKS] = {8192, 16},
 		[MW_SECTION_LIFETIMES] = {10240, 8}, [MW_SECTION_RECORDS] = {11264, 16},
 		[MW_SECTION_MODULES] = {12288, 4},   [MW_SECTION_TIMELINE] = {14336, 32},
@@ -572,6 +584,6 @@ MW_ALWAYS_INLINE uint64_t mw_state_first_bytes(mw_state_section_id_t section) {
 }
 
 _Static_assert(sizeof(mw_state_header_t) <= 3072, "file format: the first events stand behind");
-_Static_assert(4672 + sizeof(mw_state_live_t) <= 6688, "file format: the first nodes stand behind");
+_Static_assert(4672 + sizeof(mw_state_live_t) <= 6720, "file format: the first nodes stand behind");
 
 #endif

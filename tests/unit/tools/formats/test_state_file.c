@@ -147,7 +147,7 @@ static void bad_headers_are_refused(void) {
 	check_refused(&s, "not a state file");
 	s.header->magic[0] = 'M';
 	s.header->layout_version = 77;
-	check_refused(&s, "layout version 77, this command reads version 14");
+	check_refused(&s, "layout version 77, this command reads version 15");
 	s.header->layout_version = MW_STATE_VERSION;
 	s.header->section_count++;
 	check_refused(&s, "sections");

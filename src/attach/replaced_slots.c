@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT
+ * replaced_slots.c -- replaces slots of global offset tables while other threads use them, and
+ * puts them back where they are still the blob's. */
+#include <elf.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#include "attach/blob.h"
+#include "base/libc_text.h"
+#include "os/memory/map.h"
+#include "os/platform/system_call.h"
+#include "os/unwind/stack.h"
+
+#define WORK (&mw_attach_work)
+
+static const char *const symbols[MW_ATTACH_FUNCTION_COUNT] = {
+#define SYMBOL(name, symbol) [MW_ATTACH_##name] = symbol,
+	MW_ATTACH_FUNCTIONS(SYMBOL)
+#undef SYMBOL
+};
+
+static bool protect(uintptr_t address, int protection) {
+	uintptr_t page = address & ~(uintptr_t)(mw_os_page_bytes() - 1);
+	return mw_system_call(SYS_mprotect, page, mw_os_page_bytes(), protection) == 0;
+}
+
+/* Returns whether the slot had the value `from`, and has the value `to` now. Its module may have
+ * been unloaded: nothing is changed where another value is found. */
+static bool exchange(const mw_attach_slot_t *slot, uint64_t from, uint64_t to) {
+	_Atomic uint64_t *word = (_Atomic uint64_t *)slot->address;
+	if (slot->address % sizeof *word != 0 || !mw_os_is_readable(slot->address) ||
+	    atomic_load_explicit(word, memory_order_relaxed) != from)
+		return false;
+	bool is_closed = !(slot->protection & PROT_WRITE);
+	if (is_closed && !protect(slot->address, PROT_READ | PROT_WRITE))
+		return false;
+	/* Release: a thread that calls the new function sees what it needs. */
+	bool done = atomic_compare_exchange_strong_explicit(word, &from, to, memory_order_release,
+							    memory_order_relaxed);
+	if (is_closed)
+		protect(slot->address, slot->protection);
+	return done;
+}
+
+static void replace(mw_attach_slot_t *slot) {
+	bool done = slot->function < MW_ATTACH_FUNCTION_COUNT &&
+		    WORK->original[slot->function] != 0 &&
+		    exchange(slot, slot->original, WORK->replacement[slot->function]);
+	slot->replaced = done;
+	if (done)
+		atomic_fetch_add_explicit(&WORK->slots_replaced, 1, memory_order_relaxed);
+	else
+		WORK->slots_refused++;
+}
+
+void mw_attach_replace_slots(void) {
+	atomic_store_explicit(&WORK->slots_replaced, 0, memory_order_relaxed);
+	atomic_store_explicit(&WORK->modules_later, 0, memory_order_relaxed);
+	WORK->slots_refused = 0;
+	for (uint64_t i = 0; i < WORK->slot_count; i++)
+		replace(&mw_attach_slots[i]);
+}
+
+void mw_attach_restore_slots(void) {
+	for (uint64_t i = 0; i < WORK->slot_count; i++) {
+		mw_attach_slot_t *slot = &mw_attach_slots[i];
+		if (slot->replaced)
+			exchange(slot, WORK->replacement[slot->function], slot->original);
+		slot->replaced = false;
+	}
+}
+
+/* ---- modules that come later ---- */
+
+/* What the relocations of a module are made of; 0: it has none. */
+typedef struct dynamic {
+	const ElfW(Sym) * symbols;
+	const char *names;
+	const ElfW(Rela) * tables[2];
+	size_t bytes[2];
+} dynamic_t;
+
+static uintptr_t in_module(uintptr_t bias, uintptr_t pointer) {
+	/* glibc has added the bias already, musl has not. */
+	return pointer < bias ? pointer + bias : pointer;
+}
+
+static dynamic_t read_dynamic(const struct dl_phdr_info *info) {
+	dynamic_t result = {0};
+	const ElfW(Dyn) *entry = NULL;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			entry = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	for (; entry && entry->d_tag != DT_NULL; entry++) {
+		uintptr_t at = in_module(info->dlpi_addr, entry->d_un.d_ptr);
+		switch (entry->d_tag) {
+		case DT_SYMTAB:
+			result.symbols = (const ElfW(Sym) *)at;
+			break;
+		case DT_STRTAB:
+			result.names = (const char *)at;
+			break;
+		case DT_RELA:
+			result.tables[0] = (const ElfW(Rela) *)at;
+			break;
+		case DT_RELASZ:
+			result.bytes[0] = entry->d_un.d_val;
+			break;
+		case DT_JMPREL:
+			result.tables[1] = (const ElfW(Rela) *)at;
+			break;
+		case DT_PLTRELSZ:
+			result.bytes[1] = entry->d_un.d_val;
+			break;
+		default:
+			break;
+		}
+	}
+	if (!result.symbols || !result.names)
+		result.tables[0] = result.tables[1] = NULL;
+	return result;
+}
+
+static bool is_slot(const ElfW(Rela) * relocation) {
+#if defined(__x86_64__)
+	uint32_t type = ELF64_R_TYPE(relocation->r_info);
+	return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT || type == R_X86_64_64;
+#else
+	(void)relocation;
+	return false;
+#endif
+}
+
+static unsigned function_of(const char *name) {
+	unsigned f = 0;
+	while (f < MW_ATTACH_FUNCTION_COUNT &&
+	       (WORK->original[f] == 0 || mw_strcmp(symbols[f], name) != 0))
+		f++;
+	return f;
+}
+
+/* PROT_* of the address, when the dynamic linker has done its work. */
+static int protection_of(const struct dl_phdr_info *info, uintptr_t address) {
+	int protection = PROT_READ | PROT_WRITE;
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+		bool is_inside = address - info->dlpi_addr - header->p_vaddr < header->p_memsz;
+		if (is_inside && header->p_type == PT_GNU_RELRO)
+			protection = PROT_READ;
+		/* A relocation in code: another kind of module than this file handles. */
+		if (is_inside && header->p_type == PT_LOAD && !(header->p_flags & PF_W))
+			return 0;
+	}
+	return protection;
+}
+
+static bool is_in_module(const struct dl_phdr_info *info, uint64_t address) {
+	for (unsigned i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+		    address - info->dlpi_addr - info->dlpi_phdr[i].p_vaddr <
+			    info->dlpi_phdr[i].p_memsz)
+			return true;
+	return false;
+}
+
+static void add_slot(const struct dl_phdr_info *info, uintptr_t address, unsigned function) {
+	int protection = protection_of(info, address);
+	if (WORK->slot_count == MW_ATTACH_SLOTS_MAX || protection == 0 ||
+	    address % sizeof(uint64_t) != 0)
+		return;
+	uint64_t value = *(volatile uint64_t *)address;
+	/* Another definition; or an unbound slot, which leads to the module's own stub. */
+	if (value != WORK->original[function] && !is_in_module(info, value))
+		return;
+	mw_attach_slot_t *slot = &mw_attach_slots[WORK->slot_count];
+	*slot = (mw_attach_slot_t){.address = address,
+				   .original = value,
+				   .function = function,
+				   .protection = (uint16_t)protection};
+	replace(slot);
+	WORK->slot_count++;
+}
+
+static void add_slots(const struct dl_phdr_info *info) {
+	dynamic_t dynamic = read_dynamic(info);
+	for (unsigned t = 0; t < 2; t++) {
+		const ElfW(Rela) *relocation = dynamic.tables[t];
+		size_t count = relocation ? dynamic.bytes[t] / sizeof *relocation : 0;
+		for (; count > 0; count--, relocation++) {
+			const ElfW(Sym) *symbol = &dynamic.symbols[ELF64_R_SYM(relocation->r_info)];
+			if (!is_slot(relocation) || relocation->r_addend != 0 ||
+			    symbol->st_shndx != SHN_UNDEF)
+				continue;
+			unsigned function = function_of(dynamic.names + symbol->st_name);
+			if (function < MW_ATTACH_FUNCTION_COUNT)
+				add_slot(info, info->dlpi_addr + relocation->r_offset, function);
+		}
+	}
+}
+
+static bool is_known(const struct dl_phdr_info *info) {
+	for (uint64_t i = 0; i < WORK->module_count; i++)
+		if (mw_attach_modules[i].headers == (uintptr_t)info->dlpi_phdr &&
+		    mw_attach_modules[i].bias == info->dlpi_addr)
+			return true;
+	return false;
+}
+
+static int see_module(struct dl_phdr_info *info, size_t bytes, void *unused) {
+	(void)bytes;
+	(void)unused;
+	if (is_known(info) || WORK->module_count == MW_ATTACH_MODULES_MAX)
+		return 0;
+	mw_attach_modules[WORK->module_count++] = (mw_attach_module_t){
+		.bias = info->dlpi_addr,
+		.headers = (uintptr_t)info->dlpi_phdr,
+		.header_count = info->dlpi_phnum,
+		.name = (uintptr_t)info->dlpi_name,
+	};
+	atomic_fetch_add_explicit(&WORK->modules_later, 1, memory_order_relaxed);
+	add_slots(info);
+	return 0;
+}
+
+void mw_attach_look_for_modules(void) {
+	static _Atomic bool is_busy;
+	int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *) =
+		(void *)WORK->dl_iterate_phdr;
+	/* The lock of dl_iterate_phdr() keeps modules loaded, but may admit two threads. */
+	if (!iterate || atomic_exchange_explicit(&is_busy, true, memory_order_acquire))
+		return;
+	iterate(see_module, NULL);
+	mw_attach_show_counts();
+	atomic_store_explicit(&is_busy, false, memory_order_release);
+}
