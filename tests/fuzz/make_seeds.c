@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * make_seeds.c -- writes the first inputs of the fuzz targets: make_seeds STATE_DIR PROFILE_DIR
- * IMAGE_DIR. */
+ * MODULES_DIR. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fake_image.h"
+#include "fake_modules.h"
 #include "fake_state.h"
 #include "formats/read.h"
 #include "formats/write.h"
@@ -80,10 +80,10 @@ static void write_profiles(const char *state_path, const char *directory) {
 		   "00400000-00500000 r-xp 00001000 fd:00 1234 /bin/demo (deleted)\n");
 }
 
-static void write_image(const char *path) {
-	uint8_t bytes[FAKE_IMAGE_BYTES];
+static void write_modules(const char *path) {
+	uint8_t bytes[FAKE_MODULES_BYTES];
 	FILE *file = fopen(path, "w");
-	fake_image_fill(bytes);
+	fake_modules_fill(bytes);
 	if (file == NULL || fwrite(bytes, sizeof(bytes), 1, file) != 1 || fclose(file) != 0) {
 		perror(path);
 		exit(1);
@@ -92,7 +92,7 @@ static void write_image(const char *path) {
 
 int main(int argc, char **argv) {
 	if (argc != 4) {
-		fprintf(stderr, "usage: make_seeds STATE_DIR PROFILE_DIR IMAGE_DIR\n");
+		fprintf(stderr, "usage: make_seeds STATE_DIR PROFILE_DIR MODULES_DIR\n");
 		return 2;
 	}
 	fake_state_t s;
@@ -103,7 +103,7 @@ int main(int argc, char **argv) {
 	snprintf(state_path, sizeof(state_path), "%s", join(argv[1], "filled"));
 	fake_state_save(&s, state_path);
 	write_profiles(state_path, argv[2]);
-	write_image(join(argv[3], "image"));
+	write_modules(join(argv[3], "memory"));
 	fake_state_release(&s);
 	return 0;
 }

@@ -85,10 +85,10 @@ END
 }
 
 mkdir -p "$probe/state_file" "$probe/profile" "$probe/unwind" "$probe/heap" "$probe/object" \
-    "$probe/jit" "$probe/image" "$build/crashes"
+    "$probe/jit" "$probe/modules" "$build/crashes"
 seeds=$(find "$build" -name make_seeds -type f -perm -u+x | sed -n 1p)
 fuzzer=$(find "$build" -name "fuzz_$target" -type f -perm -u+x | sed -n 1p)
-"$seeds" "$probe/state_file" "$probe/profile" "$probe/image"
+"$seeds" "$probe/state_file" "$probe/profile" "$probe/modules"
 if [ "$target" = object ]; then
     make_objects
     # Libraries that leave memory behind on damaged files do so in a process that ends.

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "live/image/address_space.h"
+#include "live/loaded/address_space.h"
 #include "live/process/reach.h"
 
 /* Returns the address of the entry code of the library that keeps the reach's state file, or of

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "live/image/address_space.h"
+#include "live/loaded/address_space.h"
 
 typedef struct mw_sleepers {
 	struct mw_sleeper {

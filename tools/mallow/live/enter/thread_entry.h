@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "live/image/address_space.h"
+#include "live/loaded/address_space.h"
 #include "live/process/reach.h"
 
 /* UNFIT, PAUSED, FILTERED, SHADOWED: this thread, at this moment. Those behind: no thread of the

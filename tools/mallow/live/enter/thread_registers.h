@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "live/image/address_space.h"
+#include "live/loaded/address_space.h"
 #include "os/platform/interrupted_call.h"
 #include "state/tool_entry.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * loaded_modules.c -- follows the dynamic linker's list, and reads each module's dynamic section.
  */
-#include "live/image/loaded_modules.h"
+#include "live/loaded/loaded_modules.h"
 
 #include <elf.h>
 #include <link.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * fuzz_image.c -- libFuzzer target: any bytes as the memory of a process that `mallow attach` reads
- * (list of modules, symbols, relocations), and as a filter of system calls.
+ * fuzz_modules.c -- libFuzzer target: any bytes as the memory of a process that `mallow attach`
+ * reads (list of modules, symbols, relocations), and as a filter of system calls.
  *
- * The seed is fake_image.h's, whose mappings the target always has. */
+ * The seed is fake_modules.h's, whose mappings the target always has. */
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <stdint.h>
@@ -11,11 +11,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "fake_image.h"
+#include "fake_modules.h"
 #include "live/enter/call_filter.h"
-#include "live/image/allocator.h"
-#include "live/image/loaded_modules.h"
-#include "live/image/slots.h"
+#include "live/loaded/allocator.h"
+#include "live/loaded/loaded_modules.h"
+#include "live/loaded/slots.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
@@ -29,19 +29,19 @@ static void check_slots(const mw_address_space_t *space, const mw_slots_t *slots
 	}
 }
 
-static void read_image(const uint8_t *bytes, size_t length) {
-	mw_map_t maps[FAKE_IMAGE_MAPS];
-	mw_address_space_t space = {.memory = memfd_create("image", MFD_CLOEXEC),
+static void read_all(const uint8_t *bytes, size_t length) {
+	mw_map_t maps[FAKE_MODULES_MAPS];
+	mw_address_space_t space = {.memory = memfd_create("memory", MFD_CLOEXEC),
 				    .maps = maps,
-				    .count = FAKE_IMAGE_MAPS};
+				    .count = FAKE_MODULES_MAPS};
 	mw_error_t error = {""};
 	mw_modules_t modules;
 	mw_allocator_t allocator;
 	mw_slots_t slots;
-	fake_image_maps(maps);
-	if (space.memory < 0 || pwrite(space.memory, bytes, length, FAKE_IMAGE_BASE) < 0)
+	fake_modules_maps(maps);
+	if (space.memory < 0 || pwrite(space.memory, bytes, length, FAKE_MODULES_BASE) < 0)
 		abort();
-	const mw_program_start_t start = fake_image_start();
+	const mw_program_start_t start = fake_modules_start();
 	if (mw_modules_read(&space, &start, &modules, &error) == 0 &&
 	    mw_allocator_find(&space, &modules, &allocator, &error) == 0) {
 		mw_slots_find(&space, &modules, &allocator, &slots);
@@ -63,9 +63,9 @@ static void run_filter(const uint8_t *bytes, size_t length) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
-	if (length == 0 || length > FAKE_IMAGE_BYTES)
+	if (length == 0 || length > FAKE_MODULES_BYTES)
 		return 0;
-	read_image(bytes, length);
+	read_all(bytes, length);
 	run_filter(bytes, length);
 	return 0;
 }

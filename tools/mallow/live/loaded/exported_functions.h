@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * exported_functions.h -- finds functions that a module defines, by the hash table that the dynamic
- * linker uses. Layer: live/image. */
-#ifndef MW_TOOL_LIVE_IMAGE_EXPORTED_FUNCTIONS_H
-#define MW_TOOL_LIVE_IMAGE_EXPORTED_FUNCTIONS_H
+ * linker uses. Layer: live/loaded. */
+#ifndef MW_TOOL_LIVE_LOADED_EXPORTED_FUNCTIONS_H
+#define MW_TOOL_LIVE_LOADED_EXPORTED_FUNCTIONS_H
 
 #include <stdint.h>
 
-#include "live/image/loaded_modules.h"
+#include "live/loaded/loaded_modules.h"
 
 /* Returns the address of a function that the module exports; 0: it exports none of this name. The
  * address is inside of the module's code. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * address_space.h -- the memory of a process, and where its mappings are.
- * Layer: live/image. */
-#ifndef MW_TOOL_LIVE_IMAGE_ADDRESS_SPACE_H
-#define MW_TOOL_LIVE_IMAGE_ADDRESS_SPACE_H
+ * Layer: live/loaded. */
+#ifndef MW_TOOL_LIVE_LOADED_ADDRESS_SPACE_H
+#define MW_TOOL_LIVE_LOADED_ADDRESS_SPACE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * slots.c -- reads the relocations of each module. */
-#include "live/image/slots.h"
+#include "live/loaded/slots.h"
 
 #include <elf.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ static void take_slot(reading_t *r, uint64_t address, unsigned function, bool is
 		.address = address,
 		.original = value,
 		.function = function,
-		.protection = map->is_writable ? 0 : PROT_READ,
+		.protection = PROT_READ | (map->is_writable ? PROT_WRITE : 0),
 	};
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * exported_functions.c -- looks a name up as the dynamic linker does (DT_GNU_HASH, DT_HASH). */
-#include "live/image/exported_functions.h"
+#include "live/loaded/exported_functions.h"
 
 #include <elf.h>
 #include <string.h>

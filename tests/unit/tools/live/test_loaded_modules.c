@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT
- * test_image.c -- modules, allocator and slots, of a made image and of this process; damage. */
+ * test_loaded_modules.c -- modules, allocator and slots, made and of this process; damage. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "fake_image.h"
-#include "live/image/allocator.h"
-#include "live/image/exported_functions.h"
-#include "live/image/loaded_modules.h"
-#include "live/image/slots.h"
+#include "fake_modules.h"
+#include "live/loaded/allocator.h"
+#include "live/loaded/exported_functions.h"
+#include "live/loaded/loaded_modules.h"
+#include "live/loaded/slots.h"
 #include "test.h"
 
-static uint8_t bytes[FAKE_IMAGE_BYTES];
-static mw_map_t maps[FAKE_IMAGE_MAPS];
+static uint8_t bytes[FAKE_MODULES_BYTES];
+static mw_map_t maps[FAKE_MODULES_MAPS];
 static mw_modules_t modules;
 static mw_allocator_t allocator;
 static mw_slots_t slots;
 static mw_error_t why;
 
-/* Reads the image.  Returns what failed: 1 the list, 2 the allocator; 0: nothing. */
-static int read_image(void) {
-	mw_address_space_t space = {.memory = memfd_create("image", MFD_CLOEXEC),
+/* Reads the memory.  Returns what failed: 1 the list, 2 the allocator; 0: nothing. */
+static int read_all(void) {
+	mw_address_space_t space = {.memory = memfd_create("memory", MFD_CLOEXEC),
 				    .maps = maps,
-				    .count = FAKE_IMAGE_MAPS};
-	mw_program_start_t start = fake_image_start();
-	CHECK_EQ(pwrite(space.memory, bytes, sizeof(bytes), FAKE_IMAGE_BASE), sizeof(bytes));
+				    .count = FAKE_MODULES_MAPS};
+	mw_program_start_t start = fake_modules_start();
+	CHECK_EQ(pwrite(space.memory, bytes, sizeof(bytes), FAKE_MODULES_BASE), sizeof(bytes));
 	mw_modules_free(&modules);
 	mw_slots_free(&slots);
 	int failed = mw_modules_read(&space, &start, &modules, &why) != 0         ? 1
@@ -38,30 +38,30 @@ static int read_image(void) {
 	return failed;
 }
 
-static void fresh_image(void) {
-	fake_image_fill(bytes);
-	fake_image_maps(maps);
+static void fill(void) {
+	fake_modules_fill(bytes);
+	fake_modules_maps(maps);
 }
 
 static void check_slot(size_t index, uint64_t offset, unsigned function, int protection) {
-	CHECK_EQ(slots.items[index].address, FAKE_IMAGE_BASE + offset);
+	CHECK_EQ(slots.items[index].address, FAKE_MODULES_BASE + offset);
 	CHECK_EQ(slots.items[index].function, function);
 	CHECK_EQ(slots.items[index].protection, protection);
 }
 
-static void image_is_read(void) {
-	fresh_image();
-	CHECK_EQ(read_image(), 0);
+static void made_modules_are_read(void) {
+	fill();
+	CHECK_EQ(read_all(), 0);
 	CHECK_EQ(modules.count, 2);
 	CHECK_EQ(allocator.functions[MW_ATTACH_malloc],
-		 FAKE_IMAGE_BASE + FAKE_IMAGE_LIBRARY + FAKE_IMAGE_MALLOC);
+		 FAKE_MODULES_BASE + FAKE_MODULES_LIBRARY + FAKE_MODULES_MALLOC);
 	CHECK_EQ(allocator.functions[MW_ATTACH_free],
-		 FAKE_IMAGE_BASE + FAKE_IMAGE_LIBRARY + FAKE_IMAGE_FREE);
+		 FAKE_MODULES_BASE + FAKE_MODULES_LIBRARY + FAKE_MODULES_FREE);
 	CHECK(allocator.module == &modules.items[1]);
 	CHECK_EQ(slots.count, 3);
-	check_slot(0, FAKE_IMAGE_UNBOUND, MW_ATTACH_malloc, 0);
-	check_slot(1, FAKE_IMAGE_BOUND, MW_ATTACH_free, 0);
-	check_slot(2, FAKE_IMAGE_RELRO, MW_ATTACH_malloc, PROT_READ);
+	check_slot(0, FAKE_MODULES_UNBOUND, MW_ATTACH_malloc, PROT_READ | PROT_WRITE);
+	check_slot(1, FAKE_MODULES_BOUND, MW_ATTACH_free, PROT_READ | PROT_WRITE);
+	check_slot(2, FAKE_MODULES_RELRO, MW_ATTACH_malloc, PROT_READ);
 	CHECK_EQ(slots.unbound, 1);
 	CHECK_EQ(slots.others, 1);   /* another function's address */
 	CHECK_EQ(slots.left_out, 1); /* outside of the module */
@@ -70,37 +70,37 @@ static void image_is_read(void) {
 
 /* Slots in memory that others share, or that holds code, are no slots. */
 static void odd_memory_is_left_alone(void) {
-	fresh_image();
+	fill();
 	maps[3].is_shared = true;
-	CHECK_EQ(read_image(), 0);
+	CHECK_EQ(read_all(), 0);
 	CHECK_EQ(slots.count, 1);
-	fresh_image();
+	fill();
 	maps[3].is_code = true;
-	CHECK_EQ(read_image(), 0);
+	CHECK_EQ(read_all(), 0);
 	CHECK_EQ(slots.count, 1);
-	fresh_image();
+	fill();
 	maps[3].inode = 7; /* something else was mapped there */
-	CHECK(read_image() != 0);
+	CHECK(read_all() != 0);
 }
 
 /* The list leads back to its beginning: reading ends. */
 static void ring_ends(void) {
-	fresh_image();
-	uint64_t first = FAKE_IMAGE_BASE + 0x3500;
+	fill();
+	uint64_t first = FAKE_MODULES_BASE + 0x3500;
 	for (size_t at = 0x3500; at < 0x3600; at += 8) {
 		uint64_t word;
 		memcpy(&word, bytes + at, sizeof(word));
 		if (word == first + 40) /* l_next of the first */
 			memcpy(bytes + at, &first, sizeof(first));
 	}
-	CHECK_EQ(read_image(), 1);
+	CHECK_EQ(read_all(), 1);
 	CHECK(strstr(why.text, "damaged"));
 }
 
 static void wrong_places_are_no_modules(void) {
-	fresh_image();
-	memset(bytes + FAKE_IMAGE_LIBRARY, 0, 64); /* no ELF file */
-	CHECK_EQ(read_image(), 2);
+	fill();
+	memset(bytes + FAKE_MODULES_LIBRARY, 0, 64); /* no ELF file */
+	CHECK_EQ(read_all(), 2);
 	CHECK(strstr(why.text, "malloc"));
 	CHECK_EQ(modules.left_out, 1);
 }
@@ -131,7 +131,7 @@ static void process_is_read(void) {
 }
 
 int main(void) {
-	RUN(image_is_read);
+	RUN(made_modules_are_read);
 	RUN(odd_memory_is_left_alone);
 	RUN(ring_ends);
 	RUN(wrong_places_are_no_modules);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * allocator.c -- looks up malloc's family, and tells allocators by functions that only they have.
  */
-#include "live/image/allocator.h"
+#include "live/loaded/allocator.h"
 
-#include "live/image/exported_functions.h"
+#include "live/loaded/exported_functions.h"
 
 #define SYMBOL(name, symbol) symbol,
 const char *const mw_attach_symbols[MW_ATTACH_FUNCTION_COUNT] = {MW_ATTACH_FUNCTIONS(SYMBOL)};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * slots.h -- words of global offset tables through which modules call the allocator.
- * Layer: live/image. */
-#ifndef MW_TOOL_LIVE_IMAGE_SLOTS_H
-#define MW_TOOL_LIVE_IMAGE_SLOTS_H
+ * Layer: live/loaded. */
+#ifndef MW_TOOL_LIVE_LOADED_SLOTS_H
+#define MW_TOOL_LIVE_LOADED_SLOTS_H
 
-#include "live/image/allocator.h"
-#include "live/image/loaded_modules.h"
+#include "live/loaded/allocator.h"
+#include "live/loaded/loaded_modules.h"
 #include "state/attach.h"
 
 typedef struct mw_slots {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * allocator.h -- which functions a program allocates with.
- * Layer: live/image. */
-#ifndef MW_TOOL_LIVE_IMAGE_ALLOCATOR_H
-#define MW_TOOL_LIVE_IMAGE_ALLOCATOR_H
+ * Layer: live/loaded. */
+#ifndef MW_TOOL_LIVE_LOADED_ALLOCATOR_H
+#define MW_TOOL_LIVE_LOADED_ALLOCATOR_H
 
 #include <stdint.h>
 
-#include "live/image/loaded_modules.h"
+#include "live/loaded/loaded_modules.h"
 #include "model/error.h"
 #include "state/attach.h"
 

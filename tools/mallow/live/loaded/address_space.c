@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * address_space.c -- reads /proc/<pid>/maps and /proc/<pid>/mem. */
-#include "live/image/address_space.h"
+#include "live/loaded/address_space.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  * loaded_modules.h -- the loaded objects of a process, in the order of its dynamic linker.
- * Layer: live/image, the door of this folder.  address_space.h reads memory, exported_functions.h
+ * Layer: live/loaded, the door of this folder.  address_space.h reads memory, exported_functions.h
  * finds functions in a module, allocator.h says which of them the program allocates with, slots.h
  * finds the words through which modules call these.
  *
  * Everything is read from the process's memory, which may hold anything: no file is opened, each
  * length is bounded by the mapping that it lies in, and each loop ends.  glibc's and musl's linkers
  * keep the list that is read here (r_debug and link_map of <link.h>). */
-#ifndef MW_TOOL_LIVE_IMAGE_LOADED_MODULES_H
-#define MW_TOOL_LIVE_IMAGE_LOADED_MODULES_H
+#ifndef MW_TOOL_LIVE_LOADED_LOADED_MODULES_H
+#define MW_TOOL_LIVE_LOADED_LOADED_MODULES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "live/image/address_space.h"
+#include "live/loaded/address_space.h"
 #include "model/error.h"
 
 /* Bytes of a table that the process has; 0 bytes: there is none. */

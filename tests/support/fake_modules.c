@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * fake_image.c -- program headers, symbols, hash tables, relocations, link_map. */
-#include "fake_image.h"
+ * fake_modules.c -- program headers, symbols, hash tables, relocations, link_map. */
+#include "fake_modules.h"
 
 #include <elf.h>
 #include <link.h>
@@ -14,7 +14,7 @@ enum {
 	HASH = 0x700,
 	RELOCATIONS = 0x800,
 	DATA_RELOCATIONS = 0x900,
-	DYNAMIC = FAKE_IMAGE_DATA,
+	DYNAMIC = FAKE_MODULES_DATA,
 	/* In the program's data. */
 	DEBUG = 0x3400,
 	LINKS = 0x3500,
@@ -32,14 +32,14 @@ static void put_headers(uint8_t *module) {
 				   .e_phnum = HEADER_COUNT};
 	const Elf64_Phdr segments[HEADER_COUNT] = {
 		{.p_type = PT_PHDR, .p_vaddr = HEADERS, .p_offset = HEADERS},
-		{.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_memsz = FAKE_IMAGE_RELRO},
+		{.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_memsz = FAKE_MODULES_RELRO},
 		{.p_type = PT_LOAD,
 		 .p_flags = PF_R | PF_W,
-		 .p_offset = FAKE_IMAGE_RELRO,
-		 .p_vaddr = FAKE_IMAGE_RELRO,
+		 .p_offset = FAKE_MODULES_RELRO,
+		 .p_vaddr = FAKE_MODULES_RELRO,
 		 .p_memsz = 0x2000},
 		{.p_type = PT_DYNAMIC, .p_vaddr = DYNAMIC, .p_memsz = 0x200},
-		{.p_type = PT_GNU_RELRO, .p_vaddr = FAKE_IMAGE_RELRO, .p_memsz = 0x1000},
+		{.p_type = PT_GNU_RELRO, .p_vaddr = FAKE_MODULES_RELRO, .p_memsz = 0x1000},
 	};
 	put(module, 0, &header, sizeof(header));
 	put(module, HEADERS, segments, sizeof(segments));
@@ -81,7 +81,7 @@ static void put_dynamic(uint8_t *module, bool is_gnu, uint64_t jumps, uint64_t d
 		{DT_PLTREL, {DT_RELA}},
 		{DT_RELA, {DATA_RELOCATIONS}},
 		{DT_RELASZ, {data * sizeof(Elf64_Rela)}},
-		{DT_DEBUG, {FAKE_IMAGE_BASE + DEBUG}},
+		{DT_DEBUG, {FAKE_MODULES_BASE + DEBUG}},
 		{DT_NULL, {0}},
 	};
 	put(module, DYNAMIC, entries, sizeof(entries));
@@ -97,26 +97,26 @@ static void put_slots(uint8_t *program) {
 #else
 	const uint32_t jump = R_AARCH64_JUMP_SLOT, data = R_AARCH64_GLOB_DAT;
 #endif
-	const Elf64_Rela jumps[] = {{FAKE_IMAGE_UNBOUND, ELF64_R_INFO(1ULL, jump), 0},
-				    {FAKE_IMAGE_BOUND, ELF64_R_INFO(2ULL, jump), 0},
-				    {FAKE_IMAGE_OTHER, ELF64_R_INFO(1ULL, jump), 0},
-				    {FAKE_IMAGE_OUTSIDE, ELF64_R_INFO(1ULL, jump), 0}};
-	const Elf64_Rela others[] = {{FAKE_IMAGE_RELRO, ELF64_R_INFO(1ULL, data), 0}};
-	const uint64_t library = FAKE_IMAGE_BASE + FAKE_IMAGE_LIBRARY;
+	const Elf64_Rela jumps[] = {{FAKE_MODULES_UNBOUND, ELF64_R_INFO(1ULL, jump), 0},
+				    {FAKE_MODULES_BOUND, ELF64_R_INFO(2ULL, jump), 0},
+				    {FAKE_MODULES_OTHER, ELF64_R_INFO(1ULL, jump), 0},
+				    {FAKE_MODULES_OUTSIDE, ELF64_R_INFO(1ULL, jump), 0}};
+	const Elf64_Rela others[] = {{FAKE_MODULES_RELRO, ELF64_R_INFO(1ULL, data), 0}};
+	const uint64_t library = FAKE_MODULES_BASE + FAKE_MODULES_LIBRARY;
 	put(program, RELOCATIONS, jumps, sizeof(jumps));
 	put(program, DATA_RELOCATIONS, others, sizeof(others));
-	put_word(program, FAKE_IMAGE_UNBOUND, FAKE_IMAGE_BASE + FAKE_IMAGE_CODE + 6);
-	put_word(program, FAKE_IMAGE_BOUND, library + FAKE_IMAGE_FREE);
-	put_word(program, FAKE_IMAGE_OTHER, library + FAKE_IMAGE_CODE);
-	put_word(program, FAKE_IMAGE_RELRO, library + FAKE_IMAGE_MALLOC);
+	put_word(program, FAKE_MODULES_UNBOUND, FAKE_MODULES_BASE + FAKE_MODULES_CODE + 6);
+	put_word(program, FAKE_MODULES_BOUND, library + FAKE_MODULES_FREE);
+	put_word(program, FAKE_MODULES_OTHER, library + FAKE_MODULES_CODE);
+	put_word(program, FAKE_MODULES_RELRO, library + FAKE_MODULES_MALLOC);
 }
 
 static void put_links(uint8_t *program) {
-	const uint64_t links = FAKE_IMAGE_BASE + LINKS;
+	const uint64_t links = FAKE_MODULES_BASE + LINKS;
 	struct r_debug debug = {.r_version = 1};
-	struct link_map first = {.l_addr = FAKE_IMAGE_BASE};
-	struct link_map second = {.l_addr = FAKE_IMAGE_BASE + FAKE_IMAGE_LIBRARY};
-	/* Addresses in the image. */
+	struct link_map first = {.l_addr = FAKE_MODULES_BASE};
+	struct link_map second = {.l_addr = FAKE_MODULES_BASE + FAKE_MODULES_LIBRARY};
+	/* Addresses in the same memory. */
 	memcpy(&debug.r_map, &links, sizeof(links));
 	uint64_t next = links + sizeof(first), dynamic = first.l_addr + DYNAMIC;
 	memcpy(&first.l_next, &next, sizeof(next));
@@ -128,9 +128,9 @@ static void put_links(uint8_t *program) {
 	put(program, LINKS + sizeof(first), &second, sizeof(second));
 }
 
-void fake_image_fill(uint8_t bytes[FAKE_IMAGE_BYTES]) {
-	uint8_t *library = bytes + FAKE_IMAGE_LIBRARY;
-	memset(bytes, 0, FAKE_IMAGE_BYTES);
+void fake_modules_fill(uint8_t bytes[FAKE_MODULES_BYTES]) {
+	uint8_t *library = bytes + FAKE_MODULES_LIBRARY;
+	memset(bytes, 0, FAKE_MODULES_BYTES);
 	put_headers(bytes);
 	put_symbols(bytes, 0, 0);
 	put_hashes(bytes, false);
@@ -138,16 +138,16 @@ void fake_image_fill(uint8_t bytes[FAKE_IMAGE_BYTES]) {
 	put_slots(bytes);
 	put_links(bytes);
 	put_headers(library);
-	put_symbols(library, FAKE_IMAGE_MALLOC, FAKE_IMAGE_FREE);
+	put_symbols(library, FAKE_MODULES_MALLOC, FAKE_MODULES_FREE);
 	put_hashes(library, true);
 	put_dynamic(library, true, 0, 0);
 }
 
-void fake_image_maps(mw_map_t maps[FAKE_IMAGE_MAPS]) {
-	for (unsigned i = 0; i < FAKE_IMAGE_MAPS; i++)
+void fake_modules_maps(mw_map_t maps[FAKE_MODULES_MAPS]) {
+	for (unsigned i = 0; i < FAKE_MODULES_MAPS; i++)
 		maps[i] = (mw_map_t){
-			.start = FAKE_IMAGE_BASE + 0x1000 * i,
-			.limit = FAKE_IMAGE_BASE + 0x1000 * (i + 1),
+			.start = FAKE_MODULES_BASE + 0x1000 * i,
+			.limit = FAKE_MODULES_BASE + 0x1000 * (i + 1),
 			.offset = 0x1000 * (i % 4),
 			.inode = 1 + i / 4,
 			.is_readable = true,
@@ -156,6 +156,6 @@ void fake_image_maps(mw_map_t maps[FAKE_IMAGE_MAPS]) {
 		};
 }
 
-mw_program_start_t fake_image_start(void) {
-	return (mw_program_start_t){FAKE_IMAGE_BASE + HEADERS, HEADER_COUNT};
+mw_program_start_t fake_modules_start(void) {
+	return (mw_program_start_t){FAKE_MODULES_BASE + HEADERS, HEADER_COUNT};
 }
