@@ -4,8 +4,9 @@
 # check/attach-blob compares it with what state/attach.h promises.  Target mallow_attach.  Included
 # by src/CMakeLists.txt.
 #
-# The entry code is written for x86-64.  A sanitizer's functions are not there.
-if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64 OR MALLOW_SANITIZE)
+# The entry code is written for x86-64.  A sanitizer's functions are not there.  Built with glibc's
+# headers, whose structures src/attach/libc_calls.c fills in; the processes may have any libc.
+if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64 OR MALLOW_SANITIZE OR NOT MALLOW_LIBC_IS_GLIBC)
     return()
 endif()
 file(GLOB_RECURSE attach_sources CONFIGURE_DEPENDS base/*.c os/*.c prof/*.c attach/*.c)
