@@ -37,6 +37,7 @@ typedef struct layout {
 
 static const layout_t layouts[] = {
 	{.minor = '2', .call = 488, .file = 152, .first_line = 160, .last_line = 164},
+	{.minor = '4', .call = 488, .file = 168, .first_line = 176, .last_line = 180},
 };
 
 static struct {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * ruby.c -- the control frames of Ruby (MRI).
+ * ruby.c -- the control frames of Ruby 3.1 (MRI). Later versions export neither the thread's state
+ * nor the loop.
  *
  * A thread or fiber has a stack of control frames, innermost first in memory. Those of methods in C
  * are left out: native frames show them. rb_vm_exec runs the loop, and the outermost frame of a run
@@ -9,8 +10,8 @@
 #include "base/libc_text.h"
 #include "prof/script/reader/script_reader.h"
 
-/* What versions have in common: offsets in the execution context, a control frame, an instruction
- * sequence (iseq) and its body, values, strings and arrays. */
+/* Offsets in the execution context, a control frame, an instruction sequence (iseq) and its body,
+ * values, strings and arrays. */
 enum {
 	CONTEXT_STACK = 0,
 	CONTEXT_WORDS = 8,
@@ -19,13 +20,18 @@ enum {
 	FRAME_PC = 0,
 	FRAME_ISEQ = 16,
 	FRAME_ENVIRONMENT = 32,
+	FRAME_BYTES = 64,
 	FRAME_FINISH = 0x20, /* in the first word of the environment */
 	ISEQ_BODY = 16,
 	ISEQ_BYTES = 24,
 	BODY_CODE = 8,
 	BODY_PATH = 64,
 	BODY_LABEL = 80,
-	BODY_FIRST_LINE = 88,
+	BODY_FIRST_LINE = 88, /* a Fixnum */
+	BODY_LINES = 120,
+	BODY_LINE_COUNT = 136,
+	BODY_LINE_INDEX = 144,
+	BODY_BYTES = 152,
 	VALUE_BYTES = 40,
 	TYPE_MASK = 0x1f, /* of the flags, a value's first word */
 	STRING = 5,
@@ -34,6 +40,9 @@ enum {
 	ARRAY_IS_INSIDE = 0x2000,
 	STRING_LENGTH = 16,
 	STRING_POINTER = 24,
+	STRING_INSIDE = 16, /* of a short one, whose length is in the flags */
+	STRING_LENGTH_SHIFT = 14,
+	STRING_LENGTH_MASK = 31,
 	ARRAY_INSIDE = 16,
 	ARRAY_POINTER = 32,
 	/* An entry of the table of lines; its first word is the line. */
@@ -49,42 +58,16 @@ enum {
 	BLOCK_BITS = 16,
 };
 
-typedef struct layout {
-	const char *version; /* that ruby_version begins with */
-	uint16_t frame_bytes;
-	uint16_t lines, line_count, line_index; /* in a body */
-	uint16_t inside;                        /* text of a short string */
-	bool has_packed_form; /* a short string's length is in its flags, a line is a Fixnum */
-} layout_t;
-
-static const layout_t layouts[] = {
-	{"3.1.", 64, 120, 136, 144, 16, true},
-	{"3.3.", 56, 112, 128, 136, 24, false},
-};
-
 static struct {
-	layout_t at;
 	mw_os_thread_local_t context;
-	uintptr_t (*context_of_thread)(void); /* NULL: the variable is read */
 	mw_os_symbol_t loop;
 } ruby;
 
-static bool find_layout(const struct link_map *object) {
-	uintptr_t version = mw_os_find_symbol_of(object, "ruby_version").start;
-	for (unsigned i = 0; version && i < sizeof layouts / sizeof *layouts; i++)
-		if (mw_strncmp((const char *)version, layouts[i].version, 4) == 0) {
-			ruby.at = layouts[i];
-			return true;
-		}
-	return false;
-}
-
 static bool start(const struct link_map *object) {
-	uintptr_t getter = mw_os_find_symbol_of(object, "rb_current_ec_noinline").start;
-	ruby.context_of_thread = (uintptr_t(*)(void))getter;
+	uintptr_t version = mw_os_find_symbol_of(object, "ruby_version").start;
 	ruby.loop = mw_os_find_symbol_of(object, "rb_vm_exec");
-	return ruby.loop.start && find_layout(object) &&
-	       (getter || mw_os_find_thread_local_of(object, "ruby_current_ec", &ruby.context));
+	return version && mw_strncmp((const char *)version, "3.1.", 4) == 0 && ruby.loop.start &&
+	       mw_os_find_thread_local_of(object, "ruby_current_ec", &ruby.context);
 }
 
 /* ---- texts ---- */
@@ -96,12 +79,11 @@ static mw_script_bytes_t string_at(mw_script_memory_t *memory, uintptr_t string)
 	uintptr_t flags = mw_script_word(string);
 	if ((flags & TYPE_MASK) != STRING)
 		return none;
-	size_t bytes = mw_script_word(string + STRING_LENGTH);
 	if (flags & STRING_IS_APART)
-		return mw_script_bytes_at(memory, mw_script_word(string + STRING_POINTER), bytes);
-	if (ruby.at.has_packed_form)
-		bytes = flags >> 14 & 0x1f;
-	return mw_script_bytes_at(memory, string + ruby.at.inside, bytes);
+		return mw_script_bytes_at(memory, mw_script_word(string + STRING_POINTER),
+					  mw_script_word(string + STRING_LENGTH));
+	return mw_script_bytes_at(memory, string + STRING_INSIDE,
+				  flags >> STRING_LENGTH_SHIFT & STRING_LENGTH_MASK);
 }
 
 /* The path as it was given, alone or with the path without links behind it. */
@@ -127,13 +109,11 @@ static uintptr_t body_of(mw_script_memory_t *memory, uintptr_t iseq) {
 	if (!mw_script_is_readable(memory, iseq, ISEQ_BYTES))
 		return 0;
 	uintptr_t body = mw_script_word(iseq + ISEQ_BODY);
-	size_t bytes = ruby.at.line_index + sizeof(uintptr_t);
-	return mw_script_is_readable(memory, body, bytes) ? body : 0;
+	return mw_script_is_readable(memory, body, BODY_BYTES) ? body : 0;
 }
 
 static uint32_t first_line_of(uintptr_t body) {
-	uint32_t line = mw_script_word32(body + BODY_FIRST_LINE);
-	line = ruby.at.has_packed_form ? line >> 1 : line;
+	uint32_t line = mw_script_word32(body + BODY_FIRST_LINE) >> 1;
 	return line <= MW_SCRIPT_LINE_MAX ? line : 0;
 }
 
@@ -142,13 +122,8 @@ static uint32_t first_line_of(uintptr_t body) {
 /* walk->next: the control frame; outer: the end of the stack, where a frame lies that is none. */
 
 static void begin(mw_script_walk_t *walk) {
-	uintptr_t context;
-	if (ruby.context_of_thread)
-		context = ruby.context_of_thread();
-	else {
-		uintptr_t place = mw_os_thread_local_address(&ruby.context);
-		context = place ? mw_script_word(place) : 0;
-	}
+	uintptr_t place = mw_os_thread_local_address(&ruby.context);
+	uintptr_t context = place ? mw_script_word(place) : 0;
 	if (!context)
 		return;
 	walk->is_broken = !mw_script_is_readable(&walk->memory, context, CONTEXT_BYTES);
@@ -156,8 +131,7 @@ static void begin(mw_script_walk_t *walk) {
 		return;
 	walk->next = mw_script_word(context + CONTEXT_FRAME);
 	walk->outer = mw_script_word(context + CONTEXT_STACK) +
-		      mw_script_word(context + CONTEXT_WORDS) * sizeof(uintptr_t) -
-		      ruby.at.frame_bytes;
+		      mw_script_word(context + CONTEXT_WORDS) * sizeof(uintptr_t) - FRAME_BYTES;
 }
 
 /* Iseqs are freed, and their addresses used again. Returns 0 if it is none. */
@@ -178,7 +152,7 @@ static bool next(mw_script_walk_t *walk, mw_script_frame_t *out) {
 	mw_script_memory_t *memory = &walk->memory;
 	for (; walk->next < walk->outer && walk->left > 0; walk->left--) {
 		uintptr_t frame = walk->next;
-		if (!mw_script_is_readable(memory, frame, ruby.at.frame_bytes))
+		if (!mw_script_is_readable(memory, frame, FRAME_BYTES))
 			break;
 		uintptr_t iseq = mw_script_word(frame + FRAME_ISEQ);
 		uintptr_t pc = mw_script_word(frame + FRAME_PC);
@@ -193,7 +167,7 @@ static bool next(mw_script_walk_t *walk, mw_script_frame_t *out) {
 			out->anchor = 0;
 			out->ends_run = (mw_script_word(environment) & FRAME_FINISH) != 0;
 		}
-		walk->next += ruby.at.frame_bytes;
+		walk->next += FRAME_BYTES;
 		if (iseq && pc)
 			return true;
 	}
@@ -244,15 +218,14 @@ static uint32_t line(mw_script_walk_t *walk, const mw_script_frame_t *frame) {
 	uintptr_t body = body_of(memory, frame->code);
 	if (!body)
 		return 0;
-	uint32_t count = mw_script_word32(body + ruby.at.line_count);
-	uintptr_t lines = mw_script_word(body + ruby.at.lines);
+	uint32_t count = mw_script_word32(body + BODY_LINE_COUNT);
+	uintptr_t lines = mw_script_word(body + BODY_LINES);
 	uint64_t position = ((uint64_t)frame->position - mw_script_word(body + BODY_CODE)) / 8;
 	/* The PC is that of the instruction behind the one that runs. */
 	position -= position > 0;
-	uint32_t number = count == 1
-				  ? 1
-				  : entries_until(memory, mw_script_word(body + ruby.at.line_index),
-						  position);
+	uint32_t number = count == 1 ? 1
+				     : entries_until(memory, mw_script_word(body + BODY_LINE_INDEX),
+						     position);
 	if (number == 0 || number > count)
 		return 0;
 	uintptr_t entry = lines + (uintptr_t)(number - 1) * LINE_BYTES;
