@@ -45,7 +45,7 @@ install(DIRECTORY include/ DESTINATION include FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY compat/jemalloc/include/ compat/mimalloc/include/ compat/gperftools/include/
     DESTINATION ${MALLOW_COMPAT_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES ${CMAKE_BINARY_DIR}/mallow.pc DESTINATION ${lib}/pkgconfig)
-install(FILES LICENSE README.md CHANGELOG.md DESTINATION share/doc/mallow)
+install(FILES LICENSE README.md README.zh-CN.md CHANGELOG.md DESTINATION share/doc/mallow)
 file(GLOB man_pages CONFIGURE_DEPENDS doc/man/*.[1-8])
 foreach(page ${man_pages})
     string(REGEX MATCH "[1-8]$" section ${page})
