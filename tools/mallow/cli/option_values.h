@@ -71,7 +71,8 @@ typedef struct mw_option_values {
 		unit;
 	mw_list_value_t base, baseline, diff_base, suppress;
 	mw_number_value_t count, cpu_rate, keep, maxdegree, memory, nodecount, rate, seconds, top;
-	mw_seconds_value_t every, for_time, growth, limit, older, outside_age, timeout, wait, watch;
+	mw_seconds_value_t detach_after, every, for_time, growth, limit, older, outside_age,
+		timeout, wait, watch;
 	mw_fraction_value_t divide_by, edgefraction, nodefraction;
 } mw_option_values_t;
 

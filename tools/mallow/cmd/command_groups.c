@@ -5,7 +5,7 @@
 
 const mw_command_group_t mw_command_groups[MW_COMMAND_GROUPS] = {
 	{"Profile a program, see where its memory is",
-	 {"run", "attach", "ls", "report", "top", "status", "map", "advise", "doctor"}},
+	 {"run", "attach", "detach", "ls", "report", "top", "status", "map", "advise", "doctor"}},
 	{"Find what it has leaked", {"leaks"}},
 	{"See where its CPU time goes", {"cpu"}},
 	{"Look closer",

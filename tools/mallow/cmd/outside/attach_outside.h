@@ -9,6 +9,9 @@
 
 /* Samples for the time of --for, writes a profile, and prints its table.  Returns the exit status.
  */
+/* `mallow attach`, with --outside or without, and `mallow detach`. */
+int mw_cmd_attach(const mw_arguments_t *arguments);
+int mw_cmd_detach(const mw_arguments_t *arguments);
 int mw_attach_outside(const mw_arguments_t *arguments);
 
 #endif

@@ -1,0 +1,127 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# attach.sh BUILD_DIR -- `mallow attach` and `mallow detach` with processes that were started
+# without mallow: what the profile says, what the process notices, and what is refused.
+source "$(dirname "$0")/lib.bash"
+[ -s "$build/lib/mallow/attach.bin" ] || {
+    echo "skipped: no code for this processor"
+    exit 77
+}
+needs python3 gdb
+g++ -O2 -g -pthread -o threads "$here/../torture/attach_threads.cc" || fail "g++"
+cc -O1 -g -o epoll "$here/attach_epoll.c" || fail "cc"
+
+# asleep COMMAND...: started without mallow; its pid is in $pid, and it ends with $input.
+asleep() {
+    rm -f ready pipe
+    mkfifo pipe
+    "$@" <pipe >ready 2>&1 &
+    pid=$!
+    started+=("$pid")
+    exec {input}>pipe
+    await 60 grep -qs ready ready
+}
+ends() {
+    exec {input}>&-
+    wait "$pid" || fail "$1: the program ended with status $?: $(tail -n 3 ready)"
+    ok "$1"
+}
+
+asleep ./threads 4
+try 0 "$mallow" attach --rate 4K "$pid"
+says out "attached to glibc's malloc: [0-9]+ slots in [0-9]+ modules, T = 4 KiB"
+try 2 "$mallow" attach "$pid"
+one_line_error
+says err 'attached already'
+has_samples() {
+    "$mallow" report --sample-type alloc_space "$pid" 2>/dev/null | grep -q check_blocks
+}
+await 60 has_samples
+try 0 "$mallow" detach "$pid"
+says out 'detached'
+try 2 "$mallow" detach "$pid"
+one_line_error
+says err 'not attached'
+try 0 "$mallow" attach --exact "$pid"
+try 0 "$mallow" detach "$pid"
+ends "four threads, attached twice"
+
+# A program that takes EINTR for an error sleeps all the while.
+asleep ./epoll
+for _ in 1 2 3 4 5; do
+    try 0 "$mallow" attach "$pid"
+    try 0 "$mallow" detach "$pid"
+done
+ends "a program that gives up at EINTR"
+
+# Two commands at once: one waits for the other.
+asleep ./threads 2
+"$mallow" attach "$pid" >first 2>&1 &
+one=$!
+"$mallow" attach "$pid" >second 2>&1
+two=$?
+wait "$one"
+[ $((two + $?)) = 2 ] || fail "two commands: $(cat first second)"
+grep -q 'attached already' first second || fail "no command says that it came second"
+try 0 "$mallow" detach "$pid"
+ends "two commands at once"
+
+# What is refused leaves registers, mappings and code as they were.
+state_of() {
+    sed 's/ *$//' "/proc/$pid/maps"
+    gdb -batch -p "$pid" -ex 'info registers' -ex 'x/64xg $sp' 2>/dev/null |
+        grep -E '^(r[a-z0-9]+|0x)'
+}
+# refused PATTERN: attaching ends with status 2 and one line, and changes nothing.
+refused() {
+    try 2 "$mallow" attach "$pid"
+    one_line_error
+    says err "$1"
+}
+asleep bash -c 'echo ready; exec cat'
+await 60 grep -q '^Name:.cat' "/proc/$pid/status"
+state_of >before
+kill -STOP "$pid"
+await 60 grep -q '^State:.T' "/proc/$pid/status"
+refused 'kill -CONT'
+kill -CONT "$pid"
+await 60 grep -q '^State:.S' "/proc/$pid/status"
+state_of >after
+cmp -s before after || fail "a refused process has changed: $(diff before after)"
+ends "stopped"
+
+asleep bash -c 'echo ready; exec cat'
+gdb -batch -p "$pid" -ex 'shell touch traced; while [ -e traced ]; do sleep 0.05; done' \
+    >/dev/null 2>&1 &
+tracer=$!
+started+=("$tracer")
+await 60 test -e traced
+refused 'traces it; end that first'
+rm traced
+wait "$tracer"
+ends "traced"
+
+asleep env LD_PRELOAD="$build/lib/libmallow.so" ./epoll
+refused 'runs with libmallow already'
+ends "with libmallow"
+
+cc -O1 -static -o fixed "$here/attach_epoll.c" || fail "cc -static"
+asleep ./fixed
+refused 'static program'
+ends "static"
+
+cc -O1 -g -fsanitize=address -o asan "$here/attach_epoll.c" 2>/dev/null && {
+    asleep ./asan
+    refused 'sanitizer'
+    ends "AddressSanitizer"
+}
+
+asleep ./epoll
+exec {input}>&-
+wait "$pid"
+refused 'no such process'
+try 2 "$mallow" attach hello
+says err "'hello' is no pid"
+try 2 "$mallow" attach 2
+says err 'thread of the kernel|no such process|belongs to another user'
+ok "no process"
