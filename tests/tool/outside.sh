@@ -168,12 +168,14 @@ second=$!
 wait "$second" || fail "a second tool: status $?"
 tool=$first
 detach
-[ -s now.pb.gz ] && [ -s second.pb.gz ] || fail "two tools at once write no two profiles"
+for file in now.pb.gz second.pb.gz; do
+    [ -s "$file" ] || fail "two tools at once: there is no $file"
+done
 ok "two tools at once"
 
 attach --rate 1
 tell h
-[ "$answer" = done ] || fail "disturbed"
+[ "$answer" = "done" ] || fail "disturbed"
 detach
 try 0 "$mallow" report --sample-type alloc_space now.pb.gz
 says out ' (disturb|call_malloc) .*outside\.c'
