@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "attach/blob.h"
 #include "os/file/proc.h"
 #include "os/platform/system_call.h"
 #include "prof/sample/sampler.h"

@@ -12,7 +12,6 @@
 
 #include "base/compiler.h"
 #include "heap/layout/record.h"
-#include "os/platform/arch.h"
 
 #define MW_ATTACH_THREADS_LOG2 12u
 #define MW_ATTACH_THREADS (1u << MW_ATTACH_THREADS_LOG2)

@@ -272,6 +272,9 @@ void mw_thread_timers_scan(void) {
 	mw_lock_let_go(&timers.lock);
 }
 
+/* CPU time that the answer to a request may take before the next scan. */
+#define ANSWER_NS UINT64_C(100000000)
+
 static void put_off(const slot_t *slot) {
 	if (slot->thread_id != 0)
 		mw_os_timer_put_off(slot->timer, MW_TIMERS_PUT_OFF_NS, timers.config.period_ns);
@@ -311,7 +314,8 @@ void mw_thread_timers_put_off(bool all_threads) {
 	}
 	if (is_on())
 		mw_os_timer_put_off(timers.process_timer,
-				    (all_threads ? timers.count + 1 : 1) * MW_TIMERS_PUT_OFF_NS,
+				    ANSWER_NS +
+					    (all_threads ? timers.count : 0) * MW_TIMERS_PUT_OFF_NS,
 				    MW_TIMERS_SCAN_NS);
 	leave(MW_CPU_IN_HANDLER);
 }

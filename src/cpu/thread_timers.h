@@ -17,8 +17,10 @@
 /* CPU time of the process between two scans. */
 #define MW_TIMERS_SCAN_NS UINT64_C(20000000)
 
-/* A thread that sleeps takes a few hundredths of this to stop, go on and sleep again. */
-#define MW_TIMERS_PUT_OFF_NS UINT64_C(500000)
+/* A thread that sleeps takes a tenth of a millisecond to stop, go on and sleep again; where a
+ * thousand do so together, one in some thousand takes 2.5 ms. A thread that computes loses the
+ * samples of so much time at each stop. */
+#define MW_TIMERS_PUT_OFF_NS UINT64_C(10000000)
 
 /* Told after each change: threads that have a timer, and threads whose timer the kernel refused in
  * the last scan. Called with the lock, also in signal handlers. */
@@ -59,10 +61,10 @@ void mw_thread_timers_scan(void);
 void mw_thread_timers_add(uint32_t thread_id);
 void mw_thread_timers_remove(void);
 /* Puts off the ticks of CPU time that are due, of all threads or of the calling one, by
- * MW_TIMERS_PUT_OFF_NS of their thread's time, and the scan by so much for each thread: what
- * threads take to stop and to go on causes none. Of events, only the calling thread's of CPU time
- * is put off; the thread blocks its signal. Does nothing if the lock is taken for long.
- * Async-signal-safe. */
+ * MW_TIMERS_PUT_OFF_NS of their thread's time, and the scan by so much for each thread and by what
+ * an answer takes: what threads take to stop and to go on causes none. Of events, only the calling
+ * thread's of CPU time is put off; the thread blocks its signal. Does nothing if the lock is taken
+ * for long. Async-signal-safe. */
 void mw_thread_timers_put_off(bool all_threads);
 /* Called in the child of a fork, which has no timers. */
 void mw_thread_timers_forked(void);

@@ -76,7 +76,10 @@ static MW_COLD void shorten_call(mw_tool_entry_frame_t *frame, uint64_t past_ns)
 		set_registers(frame, &r);
 }
 
+/* The answer's CPU time must not end an interval of the process's: the signal would go to a thread
+ * that sleeps. */
 static MW_COLD void begin(mw_tool_entry_frame_t *frame, uint64_t *blocked) {
+	mw_control_cpu_put_off(false);
 	*blocked = frame->blocked_signals;
 	if (frame->has_blocked)
 		mw_os_note_answering(blocked);
@@ -111,7 +114,10 @@ static MW_COLD bool is_in_library(const mw_tool_entry_frame_t *frame) {
 	return mw_unwind_is_in_library(&frame->context);
 }
 
+/* The answer's CPU time must not end an interval of the process's: the signal would go to a thread
+ * that sleeps. */
 static MW_COLD void begin(mw_tool_entry_frame_t *frame, uint64_t *blocked) {
+	mw_control_cpu_put_off(false);
 	memcpy(blocked, &frame->context.uc_sigmask, sizeof *blocked);
 	mw_os_note_answering(blocked);
 }

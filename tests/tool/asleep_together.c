@@ -20,8 +20,10 @@ static void *sleep_on(void *number) {
 	const struct timespec hours = {.tv_sec = 36000};
 	struct epoll_event event;
 	int set = epoll_create1(0);
-	/* A thread that allocates has its timer at once. */
-	free((void *)(volatile char *)malloc(100));
+	/* A thread that allocates has its timer at once. The compiler may leave out a block that
+	 * nothing can see. */
+	void *volatile block = malloc(100);
+	free(block);
 	for (size_t kind = (size_t)number % 3;;) {
 		int result = kind == 0   ? nanosleep(&hours, NULL)
 			     : kind == 1 ? poll(NULL, 0, -1)

@@ -34,7 +34,7 @@ try 2 "$mallow" attach "$pid"
 one_line_error
 says err 'attached already'
 has_samples() {
-    "$mallow" report --sample-type alloc_space "$pid" 2>/dev/null | grep -q check_blocks
+    grep -q check_blocks <<<"$("$mallow" report --sample-type alloc_space "$pid" 2>/dev/null)"
 }
 await 60 has_samples
 try 0 "$mallow" detach "$pid"
@@ -69,7 +69,7 @@ ends "two commands at once"
 # What is refused leaves registers, mappings and code as they were.
 state_of() {
     sed 's/ *$//' "/proc/$pid/maps"
-    gdb -batch -p "$pid" -ex 'info registers' -ex 'x/64xg $sp' 2>/dev/null |
+    gdb -batch -p "$pid" -ex 'info registers' -ex "x/64xg \$sp" 2>/dev/null |
         grep -E '^(r[a-z0-9]+|0x)'
 }
 # refused PATTERN: attaching ends with status 2 and one line, and changes nothing.

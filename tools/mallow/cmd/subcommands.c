@@ -108,78 +108,7 @@ static const mw_subcommand_t subcommands[] = {
 			},
 	},
 #include "cmd/live_rows.def"
-	{
-		.name = "attach",
-		.operands = "PID",
-		.summary = "profile the heap of a process that was not started with mallow",
-		.details =
-			"Puts code into a running process that samples what its threads allocate "
-			"from now on. The profile is an ordinary state file: 'mallow report', "
-			"'top', 'web' and the others work. Blocks that were allocated before are "
-			"not in it. The process goes on all the while: one thread stops for about "
-			"a millisecond, twice. The calls of malloc and its kin that modules make "
-			"through their global offset tables are redirected; mallow may end at any "
-			"moment, and 'mallow detach' restores them. The allocator may be that of "
-			"glibc or musl, jemalloc, tcmalloc or mimalloc. This takes the right to "
-			"trace the process (ptrace(2)), and x86-64. Where something stands in the "
-			"way, mallow says what, and changes nothing.\n\n"
-			"With --outside the kernel samples the process's calls of malloc, free and "
-			"their kin, by probes (uprobes) and BPF programs: nothing is put into the "
-			"process. It knows glibc's malloc, jemalloc, tcmalloc, mimalloc and "
-			"musl's, "
-			"and static programs with symbols. Blocks from before are not in the "
-			"profile. It takes root, or CAP_BPF, CAP_PERFMON and "
-			"CAP_CHECKPOINT_RESTORE.\n\nA probed call takes about a microsecond "
-			"more, on some virtual machines five. mallow first counts the calls for a "
-			"quarter of a second, and refuses if that is more than 5 % of the "
-			"process's CPU time. The probes end with the command, also when it is "
-			"killed.\n\nAfter the time, or ^C, it writes a profile: "
-			"mallow.<program>.<pid>.<time>.pb.gz in the current directory, unless "
-			"--output names another place; and prints memory in use by function.",
-		.examples = "mallow attach 4711 && sleep 60 && mallow report 4711\n"
-			    "mallow attach --detach-after 10m 4711\n"
-			    "mallow attach --outside 4711\n"
-			    "mallow attach --outside --for 5m -o now.pb.gz 4711",
-		.operands_min = 1,
-		.operands_max = 1,
-		.run = mw_cmd_attach,
-		.options =
-			{
-				{"outside", 0, MW_BOUND(FLAG, outside), NULL, NULL,
-				 "by probes of the kernel; nothing is put into the process"},
-				{"for", 0, MW_BOUND(SECONDS, for_time), "TIME", NULL,
-				 "with --outside: sample for TIME (default 30s); 0: until ^C"},
-				{"rate", 0, MW_BOUND(BYTES, rate), "BYTES", NULL,
-				 "mean bytes allocated between two samples (default 512K)"},
-				{"exact", 0, MW_BOUND(FLAG, exact), NULL, NULL,
-				 "sample every allocation; the same as --rate 1"},
-				{"detach-after", 0, MW_BOUND(SECONDS, detach_after), "TIME", NULL,
-				 "detach after this time, such as 60s; the process does that by "
-				 "itself, when it allocates"},
-				{"force", 0, MW_BOUND(FLAG, force), NULL, NULL,
-				 "with --outside: also where that takes more than 5 % of the "
-				 "process's CPU time"},
-				{"output", 'o', MW_BOUND(TEXT, output), "FILE|DIR", NULL,
-				 "with --outside: where to write the profile; .heap means "
-				 "jemalloc's format"},
-				TOP_OPTION,
-				END_OF_OPTIONS,
-			},
-	},
-	{
-		.name = "detach",
-		.operands = "PID",
-		.summary = "undo 'mallow attach'",
-		.details =
-			"Restores the calls that 'mallow attach' has redirected. Threads that are "
-			"in mallow's code at this moment finish; the code stays in the process, "
-			"unused, and serves the next 'mallow attach'. The profile stays.",
-		.examples = "mallow detach 4711",
-		.operands_min = 1,
-		.operands_max = 1,
-		.run = mw_cmd_detach,
-		.options = {END_OF_OPTIONS},
-	},
+#include "cmd/attach_rows.def"
 	{
 		.name = "dump",
 		.operands = "[TARGET]...",

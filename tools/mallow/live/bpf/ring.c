@@ -7,8 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "live/bpf/bpf_code.h"
-
 #ifndef BPF_RINGBUF_BUSY_BIT
 #define BPF_RINGBUF_BUSY_BIT (1u << 31)
 #define BPF_RINGBUF_DISCARD_BIT (1u << 30)
