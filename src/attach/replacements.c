@@ -10,6 +10,7 @@
 #include "attach/blob.h"
 #include "attach/live_filter.h"
 #include "attach/thread_records.h"
+#include "os/platform/arch.h"
 
 #define ORIGINAL(name, type) ((type *)mw_attach_work.original[MW_ATTACH_##name])
 

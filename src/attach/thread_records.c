@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "os/file/proc.h"
+#include "os/platform/arch.h"
 #include "os/platform/system_call.h"
 #include "prof/sample/sampler.h"
 #include "prof/unwind/unwind.h"

@@ -108,6 +108,7 @@ static const mw_subcommand_t subcommands[] = {
 			},
 	},
 #include "cmd/live_rows.def"
+
 #include "cmd/attach_rows.def"
 	{
 		.name = "dump",
