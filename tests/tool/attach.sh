@@ -37,8 +37,18 @@ has_samples() {
     grep -q check_blocks <<<"$("$mallow" report --sample-type alloc_space "$pid" 2>/dev/null)"
 }
 await 60 has_samples
+try 0 "$mallow" status "$pid"
+says out 'attached   since .*: what was allocated before is not in the profile'
+says out 'slots      [0-9]+ in [0-9]+ modules'
+says_not out 'free blocks in the same pages|huge_blocks'
+try 0 "$mallow" report "$pid"
+says out "Note: .*'mallow attach' began the profile"
+says_not out '^Memory:'
+try 2 "$mallow" map "$pid"
 try 0 "$mallow" detach "$pid"
 says out 'detached'
+try 0 "$mallow" status "$pid"
+says out 'detached   at '
 try 2 "$mallow" detach "$pid"
 one_line_error
 says err 'not attached'

@@ -107,6 +107,8 @@ static const struct {
 	{MW_STATE_QUIT, "left", NULL},
 	{MW_STATE_LIMITED, "limited", NULL},
 	{MW_STATE_FORGOT, "forgot", NULL},
+	{MW_STATE_ATTACHED, "attached", NULL},
+	{MW_STATE_DETACHED, "detached", NULL},
 	{MW_STATE_FILE_FULL, "file_full",
 	 "the profile is truncated: the file system of the state file had no room"},
 	{MW_STATE_STACKS_FULL, "stacks_full",

@@ -156,7 +156,10 @@ static void print_resident(const printer_t *r) {
  * allocating process does at least ten times a second. */
 static void print_end(const printer_t *r) {
 	char text[64];
-	if (r->profile->origin.killed)
+	if (r->profile->origin.killed && (r->profile->origin.flags & MW_STATE_ATTACHED))
+		fprintf(r->out, "Ended:   at %s, or later if it was idle then\n",
+			format_time(r->profile, text, sizeof(text)) ? text : "an unknown time");
+	else if (r->profile->origin.killed)
 		fprintf(r->out,
 			"Ended:   killed at %s, or later if it was idle then; it did not call "
 			"exit\n",
@@ -304,6 +307,8 @@ static void print_flags(const printer_t *r) {
 		uint32_t flag;
 		const char *text;
 	} known[] = {
+		{MW_STATE_ATTACHED,
+		 "'mallow attach' began the profile: what was allocated before is not in it"},
 		{MW_STATE_FILE_FULL, "the file system was full: the profile is incomplete"},
 		{MW_STATE_STACKS_FULL,
 		 "too many different stacks: newer ones count as [stack unknown]"},

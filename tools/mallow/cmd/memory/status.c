@@ -22,6 +22,7 @@
 #include "report/interval.h"
 #include "report/text/resident_text.h"
 #include "report/text/units.h"
+#include "state/attach.h"
 
 typedef enum stat_unit { unit_bytes, unit_count, unit_ns } stat_unit_t;
 
@@ -262,6 +263,22 @@ static void print_cpu(const status_view_t *view) {
 	     live->cpu_truncated, live->cpu_dropped, live->cpu_refused);
 }
 
+static void print_attached(const mw_state_live_t *live) {
+	char text[MW_SHOW_BYTES];
+	if (!(live->flags & MW_STATE_ATTACHED))
+		return;
+	line("attached", "since %s: what was allocated before is not in the profile",
+	     mw_show_time(live->attached_realtime_ns, text));
+	line("slots", "%" PRIu32 " in %" PRIu32 " modules, %" PRIu32 " of them loaded since",
+	     live->attach_slots, live->attach_modules, live->attach_modules_later);
+	if (live->flags & MW_STATE_DETACHED)
+		line("detached", "at %s%s", mw_show_time(live->detached_realtime_ns, text),
+		     live->attach_reason == MW_ATTACH_REASON_DETACH_TIME
+			     ? ", as --detach-after said"
+		     : live->attach_reason != MW_ATTACH_REASON_NONE ? ", by itself after an error"
+								    : "");
+}
+
 static void print_text(const status_view_t *view, bool is_brief) {
 	const mw_state_header_t *header = &view->snapshot->header;
 	char time_text[MW_SHOW_BYTES], exe[512], started[576], version[32], title[256];
@@ -281,6 +298,7 @@ static void print_text(const status_view_t *view, bool is_brief) {
 	if (!view->target->alive)
 		line("last seen", "%s",
 		     mw_show_time(view->snapshot->live.updated_realtime_ns, time_text));
+	print_attached(&view->snapshot->live);
 	print_sampling(view);
 	print_cpu(view);
 	print_estimates(view);
@@ -293,7 +311,7 @@ static void print_text(const status_view_t *view, bool is_brief) {
 		print_memory(&view->memory);
 		mw_mapping_owners_print(view->snapshot, &view->memory, view->target->pid);
 	}
-	if (!is_brief)
+	if (!is_brief && !(view->snapshot->live.flags & MW_STATE_ATTACHED))
 		print_heap(view);
 }
 

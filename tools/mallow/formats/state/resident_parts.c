@@ -19,7 +19,9 @@ static uint64_t stat(const mw_state_live_t *live, unsigned row) {
 mw_resident_t mw_resident_from_snapshot(const mw_snapshot_t *snapshot) {
 	const mw_state_live_t *live = &snapshot->live;
 	mw_resident_t r = {.at_peak = true};
-	if (live->stat_count < MW_STAT_COUNT || stat(live, MW_STAT_resident_looks) == 0)
+	/* Of another allocator there are no counters. */
+	if ((live->flags & MW_STATE_ATTACHED) || live->stat_count < MW_STAT_COUNT ||
+	    stat(live, MW_STAT_resident_looks) == 0)
 		return r;
 	uint64_t counted = stat(live, MW_STAT_peak_resident_bytes), left = counted;
 	r.bytes = counted;

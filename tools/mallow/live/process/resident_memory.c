@@ -442,6 +442,11 @@ mw_resident_t mw_memory_parts(const mw_memory_t *m) {
 
 int mw_memory_read(int pid, const mw_snapshot_t *snapshot, mw_memory_t *out, mw_error_t *error) {
 	char path[64];
+	if (snapshot->live.flags & MW_STATE_ATTACHED)
+		return mw_error_set(error,
+				    "pid %d: its memory cannot be divided: it is attached to, and "
+				    "has an allocator of its own",
+				    pid);
 	snprintf(path, sizeof(path), "/proc/%d/smaps", mw_process_thread(pid));
 	FILE *smaps = fopen(path, "re");
 	if (smaps == NULL)
