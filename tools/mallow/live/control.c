@@ -473,7 +473,7 @@ static int say_rejected(const control_page_t *page, const mw_request_t *request,
 /* Not inlined: its variables must not be in the frame that siglongjmp returns to. */
 static MW_NOINLINE int exchange(control_page_t *page, const mw_request_t *request,
 				double wait_seconds, mw_reply_t *out, mw_error_t *error) {
-	if (lock_page(page, error) != 0)
+	if (mw_page_check_request(page, request, error) != 0 || lock_page(page, error) != 0)
 		return -1;
 	uint64_t failed_before = page->live->dumps_failed;
 	int change = mw_lease_change(page, request, error);

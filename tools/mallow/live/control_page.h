@@ -24,6 +24,26 @@ typedef struct mw_control_page {
 	bool hangs;                   /* it cannot be had to answer (MW_ENTRY_HANGS) */
 } mw_control_page_t;
 
+/* Returns -1, with an error, if the process is attached to and the request asks for what only
+ * mallow as its allocator can do. */
+static inline int mw_page_check_request(const mw_control_page_t *page, const mw_request_t *request,
+					mw_error_t *error) {
+	const char *what = NULL;
+	if (request->kind == MW_REQUEST_LEAK_CHECK)
+		what = "search for leaks";
+	else if (request->kind == MW_REQUEST_TRIM)
+		what = "give memory back";
+	else if ((request->kind == MW_REQUEST_CPU && request->cpu_hz != 0) ||
+		 (request->kind == MW_REQUEST_LEASE && request->lease->is_cpu))
+		what = "sample CPU time";
+	if (what == NULL || (page->live->flags & MW_STATE_ATTACHED) == 0)
+		return 0;
+	return mw_error_set(error,
+			    "pid %d: it cannot %s, because mallow is not its allocator but "
+			    "attached to it; start it with 'mallow run'",
+			    page->target->pid, what);
+}
+
 /* Writes the words of the lease of MW_REQUEST_LEASE or MW_REQUEST_LEASE_END; other requests change
  * none. Called with the page's lock. Returns 1 if the process need not be told, -1 with an error.
  */
