@@ -123,7 +123,7 @@ ends "with libmallow"
 
 cc -O1 -static -o fixed "$here/attach_epoll.c" || fail "cc -static"
 asleep ./fixed
-refused 'static program'
+refused 'static program.*attach --outside [0-9]'
 ends "static"
 
 cc -O1 -g -fsanitize=address -o asan "$here/attach_epoll.c" 2>/dev/null && {

@@ -120,8 +120,8 @@ static int say_static(int pid, bool is_of_go, mw_error_t *error) {
 				    pid);
 	return mw_error_set(error,
 			    "pid %d: it is a static program, whose calls of malloc cannot be "
-			    "redirected; link it with libmallow.a",
-			    pid);
+			    "redirected; 'mallow attach --outside %d' samples them in the kernel",
+			    pid, pid);
 }
 
 /* A module of a sanitizer keeps memory of its own for each block. */
