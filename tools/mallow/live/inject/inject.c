@@ -100,11 +100,15 @@ static bool write_memory(const session_t *session, uint64_t address, const void 
 	return pwrite(session->target.space.memory, from, bytes, (off_t)address) == (ssize_t)bytes;
 }
 
+/* Writes a number of 4 or 8 bytes into the work area; both processors are little-endian. */
+static bool write_number(const session_t *session, size_t offset, size_t bytes, uint64_t number) {
+	return write_memory(session, session->work + offset, &number, bytes);
+}
+
 /* One field of the work area. */
 #define WRITE_FIELD(session, field, value)                                                         \
-	write_memory(session, (session)->work + offsetof(mw_attach_work_t, field),                 \
-		     &(__typeof__(((mw_attach_work_t *)NULL)->field)){value},                      \
-		     sizeof(((mw_attach_work_t *)NULL)->field))
+	write_number(session, offsetof(mw_attach_work_t, field),                                   \
+		     sizeof(((mw_attach_work_t *)NULL)->field), value)
 
 static bool read_work(const session_t *session, mw_attach_work_t *out) {
 	return mw_address_space_read(&session->target.space, session->work, out, sizeof(*out));
