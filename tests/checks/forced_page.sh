@@ -10,7 +10,7 @@ programs=("$2"/tests/unit_{heap,prof,os,state}_*)
 export MALLOW_TEST_PAGE_BYTES=65536 work
 # shellcheck disable=SC2016 # the inner shell's
 printf '%s\0' "${programs[@]}" | xargs -0 -n 1 -P 2 bash -c '
-    timeout 300 "$1" >"$work/${1##*/}.said" 2>&1 || touch "$work/${1##*/}.failed"' one
+    timeout 900 "$1" >"$work/${1##*/}.said" 2>&1 || touch "$work/${1##*/}.failed"' one
 failed=("$work"/*.failed)
 for file in "${failed[@]}"; do
     name=${file##*/}
