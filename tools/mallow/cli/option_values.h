@@ -2,7 +2,7 @@
  * option_values.h -- the values of all options of the command, each of the type of its kind.
  * Layer: cli. A row of the table of subcommands names the member that its option fills in
  * (MW_BOUND() of options.h), and the compiler compares the types. Options of one name in several
- * subcommands share a member. */
+ * subcommands share a member, unless one is a flag and the other takes an argument. */
 #ifndef MW_TOOL_CLI_OPTION_VALUES_H
 #define MW_TOOL_CLI_OPTION_VALUES_H
 

@@ -188,10 +188,15 @@ static bool is_same_name(const char *a, const char *b) {
 	return *a == *b;
 }
 
-/* Options of one name fill in one value, and others do not. */
+/* Options of one name fill in one value, and others do not. A flag and an option with an argument
+ * may be two. */
 static void check_pair(const mw_option_t *a, const mw_option_t *b) {
-	if (a->value_at != 0 && b->value_at != 0)
-		CHECK(is_same_name(a->name, b->name) == (a->value_at == b->value_at));
+	bool is_one = is_same_name(a->name, b->name);
+	bool may_be_two =
+		(mw_option_kind(a) == MW_OPTION_FLAG) != (mw_option_kind(b) == MW_OPTION_FLAG);
+	if (a->value_at == 0 || b->value_at == 0)
+		return;
+	CHECK(a->value_at == b->value_at ? is_one : !is_one || may_be_two);
 }
 
 static void check_against(const mw_subcommand_t *s, const mw_option_t *a) {
