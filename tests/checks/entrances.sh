@@ -25,8 +25,11 @@ only() {
         status=1
     }
 }
-only '\b(getenv|secure_getenv|environ|__environ)\b' os/platform/secure_environment.h
+# attach/libc_calls.c defines these functions for code without libc.
+only '\b(getenv|secure_getenv|environ|__environ)\b' os/platform/secure_environment.h \
+    attach/libc_calls.c
 only '\bAT_SECURE\b' os/platform/secure_environment.h
-only '\b(O_CREAT|O_TRUNC|creat|fopen|fopen64|mkstemp)\b' base/put.c os/file/file.c
+only '\b(O_CREAT|O_TRUNC|creat|fopen|fopen64|mkstemp)\b' base/put.c os/file/file.c \
+    attach/libc_calls.c
 [ "$status" = 0 ] || echo "use os/platform/secure_environment.h, base/put.h or os/file/file.h"
 exit $status

@@ -24,6 +24,7 @@ enum {
 	FRAME_FINISH = 0x20, /* in the first word of the environment */
 	ISEQ_BODY = 16,
 	ISEQ_BYTES = 24,
+	BODY_WORDS = 4, /* of the code */
 	BODY_CODE = 8,
 	BODY_PATH = 64,
 	BODY_LABEL = 80,
@@ -221,6 +222,8 @@ static uint32_t line(mw_script_walk_t *walk, const mw_script_frame_t *frame) {
 	uint32_t count = mw_script_word32(body + BODY_LINE_COUNT);
 	uintptr_t lines = mw_script_word(body + BODY_LINES);
 	uint64_t position = ((uint64_t)frame->position - mw_script_word(body + BODY_CODE)) / 8;
+	if (position > mw_script_word32(body + BODY_WORDS))
+		return 0;
 	/* The PC is that of the instruction behind the one that runs. */
 	position -= position > 0;
 	uint32_t number = count == 1 ? 1
