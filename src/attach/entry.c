@@ -5,7 +5,7 @@
 #include "attach/blob.h"
 #include "os/platform/system_call.h"
 
-/* Of the thread that is inside; the entry code lets one in. */
+/* The stack of the thread that has entered: the entry code lets in one at a time. */
 #define STACK_BYTES 131072
 __attribute__((used)) char mw_attach_stack[STACK_BYTES] MW_SPARSE __attribute__((aligned(64)));
 /* Registers of floating point: what xsave64 writes for x87, SSE, AVX and AVX-512, at most. */

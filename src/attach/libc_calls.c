@@ -166,7 +166,7 @@ __asm__(".pushsection .text.unlikely,\"ax\",@progbits\n"
 	".popsection\n");
 #endif
 
-/* As the kernel has it. */
+/* The action of a signal, as rt_sigaction(2) of the kernel takes it. */
 typedef struct kernel_action {
 	void *handler;
 	unsigned long flags;

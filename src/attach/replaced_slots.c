@@ -73,7 +73,7 @@ void mw_attach_restore_slots(void) {
 
 /* ---- modules that come later ---- */
 
-/* What the relocations of a module are made of; 0: it has none. */
+/* The parts of a module's dynamic section that its relocations need; 0: it has none. */
 typedef struct dynamic {
 	const ElfW(Sym) * symbols;
 	const char *names;

@@ -53,7 +53,7 @@ MW_ALWAYS_INLINE mw_attach_thread_t *mw_attach_home_of(uintptr_t thread_pointer)
 
 /* Returns the calling thread's record, and makes one if need be; NULL: there is none. */
 mw_attach_thread_t *mw_attach_thread(void);
-/* As mw_attach_thread(), for a thread that was entered: there is always one. */
+/* Returns the record of a thread that has entered, like mw_attach_thread(); never NULL. */
 mw_attach_thread_t *mw_attach_entered_thread(void);
 /* Begins work of the profiler for the thread; false: it is inside already. A record that was
  * another thread's is emptied. */

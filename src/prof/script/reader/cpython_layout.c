@@ -8,7 +8,7 @@
 
 #include "os/platform/loaded_symbol.h"
 
-/* What 3.8 to 3.10 have in common, and 3.11 and 3.12. */
+/* The members that the layouts of 3.8 to 3.10 share, and those of 3.11 and 3.12. */
 #define UP_TO_310                                                                                  \
 	.runs = MW_CPYTHON_EACH, .state_frame = 24, .frame_code = 32, .frame_previous = 24,        \
 	.file = 104, .name = 112, .qualified_name = 112, .first_line = 40, .argument_count = 16,   \

@@ -9,9 +9,10 @@
 #include "base/libc_text.h"
 #include "prof/script/reader/script_reader.h"
 
-/* What versions have in common: offsets in zend_execute_data, zend_function, zend_op and
- * zend_string. */
+/* What versions have in common: offsets in executor_globals, zend_execute_data, zend_function,
+ * zend_op and zend_string. */
 enum {
+	INNERMOST_CALL = 488, /* in executor_globals */
 	CALL_OPLINE = 0,
 	CALL_FUNCTION = 24,
 	CALL_INFO = 40,
@@ -30,14 +31,13 @@ enum {
 enum { INTERNAL = 1, USER = 2, EVAL = 4 };
 
 typedef struct layout {
-	char minor;    /* of the version of Zend Engine 4, which is the one of PHP 8 */
-	uint16_t call; /* in executor_globals: the innermost call */
-	uint16_t file, first_line, last_line; /* in a zend_function of a script */
+	char minor;                /* of the version of Zend Engine 4, which is the one of PHP 8 */
+	uint16_t file, first_line; /* in a zend_function of a script */
 } layout_t;
 
 static const layout_t layouts[] = {
-	{.minor = '2', .call = 488, .file = 152, .first_line = 160, .last_line = 164},
-	{.minor = '4', .call = 488, .file = 168, .first_line = 176, .last_line = 180},
+	{.minor = '2', .file = 152, .first_line = 160},
+	{.minor = '4', .file = 168, .first_line = 176},
 };
 
 static struct {
@@ -82,7 +82,7 @@ static void begin(mw_script_walk_t *walk) {
 		atomic_store_explicit(&php.layout, layout, memory_order_relaxed);
 	}
 	walk->outer = (uintptr_t)layout;
-	walk->next = mw_script_word(php.globals + layout->call);
+	walk->next = mw_script_word(php.globals + INNERMOST_CALL);
 }
 
 static const layout_t *layout_of(const mw_script_walk_t *walk) {
@@ -130,7 +130,7 @@ static uint64_t identify(mw_script_walk_t *walk, uintptr_t function) {
 						     mw_script_hash(class_of(memory, function)));
 	if (is_script(function)) {
 		const layout_t *at = layout_of(walk);
-		if (!mw_script_is_readable(memory, function, at->last_line + 4u) ||
+		if (!mw_script_is_readable(memory, function, at->first_line + 8u) ||
 		    file_of(walk, function).bytes == 0)
 			return 0;
 		identity = mw_script_mix(identity, mw_script_hash(file_of(walk, function))) +

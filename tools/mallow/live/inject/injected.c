@@ -21,7 +21,7 @@
 #define INJECTED __attribute__((section("mw_injected"), used))
 #define INLINE static inline __attribute__((always_inline))
 
-/* As the kernel has it. */
+/* The action of a signal, as rt_sigaction(2) of the kernel takes it. */
 typedef struct action {
 	uint64_t handler, flags, restorer, blocked;
 } action_t;
