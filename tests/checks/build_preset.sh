@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # build_preset.sh SOURCE_DIR BUILD_DIR PRESET [LEAST CTEST OPTION...] -- builds another preset,
 # beside the release, and runs its tests that match, LEAST of them or more; of the preset only what
-# these tests need is built.  Without options it is the build itself that is checked, all of it.
+# these tests need is built.  Without options it is the build itself that is checked: all that is
+# installed.
 # Exit status 77 (skipped) where the preset's compiler or emulator is not installed.
 set -euo pipefail
 cd "$1"
@@ -27,7 +28,9 @@ done
 
 build() {
     local targets=()
-    cmake --preset "$preset" -B "$directory" || return
+    local tests=ON
+    [ $# -gt 0 ] || tests=OFF
+    cmake --preset "$preset" -B "$directory" -D MALLOW_TESTS="$tests" || return
     if [ $# -gt 0 ]; then
         # A failure inside <() would not be seen.
         tests/checks/test_targets.py "$directory" "$@" >"$directory/test_targets" || return

@@ -99,10 +99,10 @@ for folder in corpus found; do
 done
 how=(-max_total_time="$seconds")
 if [ "$seconds" = corpus ]; then
-    how=(-seed=1 -runs=5000)
+    how=(-seed=1 -runs=1000)
     case $target in
-    object) how=(-seed=1 -runs=300) ;; # each in a process of its own
-    heap_secure) how=(-seed=1 -runs=1000) ;; # heap has run more of them
+    object) how=(-seed=1 -runs=100) ;; # each in a process of its own
+    heap_secure) how=(-seed=1 -runs=500) ;; # heap has run more of them
     esac
 else
     # Any bytes are a sequence of operations; long ones from the start, new at each run.

@@ -8,7 +8,7 @@
 
 #include "programs.h"
 
-enum { SLOTS = 20, TURNS = 1000, PAGE = 4096, KEPT_KIB_MAX = 80 * 1024 };
+enum { SLOTS = 20, TURNS = 300, PAGE = 4096, KEPT_KIB_MAX = 80 * 1024 };
 #define LEAST ((size_t)5 << 20)
 #define MOST ((size_t)25 << 20)
 

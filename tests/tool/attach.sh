@@ -82,6 +82,41 @@ grep -q 'attached already' first second || fail "no command says that it came se
 try 0 "$mallow" detach "$pid"
 ends "two commands at once"
 
+# A process is named by its program; doctor says before what would happen.
+cp epoll only_one
+asleep ./only_one
+try 1 "$mallow" doctor "$pid"
+says out "fine +attach +'mallow attach $pid' can profile what only_one allocates"
+try 0 "$mallow" attach only_one
+says out "pid $pid: attached to glibc's malloc"
+try 0 "$mallow" detach only_one
+# It does not keep the pipe open itself.
+./only_one <pipe >/dev/null {input}>&- &
+second=$!
+started+=("$second")
+has_become() { grep -qx only_one "/proc/$1/comm"; }
+await 60 has_become "$second"
+try 2 "$mallow" attach only_one
+one_line_error
+says err "2 processes have the name 'only_one'; give one of their pids: [0-9]+, [0-9]+\$"
+ends "a process by its name"
+wait "$second" || fail "the second process ended with status $?"
+
+for options in "--for 3" "--force" "-o x.pb.gz" "--outside --detach-after 3"; do
+    # shellcheck disable=SC2086 # words
+    try 2 "$mallow" attach $options 1
+    one_line_error
+    says err 'attach: .*--outside'
+done
+for options in "--force" "--rate 4K" "--outside 3 --watch 3" "--outside 3 --growth 3" \
+    "--outside 3 --peek" "--outside 3 --last" "--outside 3 --suppress x"; do
+    # shellcheck disable=SC2086 # words
+    try 2 "$mallow" leaks $options 1
+    one_line_error
+    says err 'leaks: .*--outside'
+done
+ok "options of --outside"
+
 # What is refused leaves registers, mappings and code as they were.
 state_of() {
     sed 's/ *$//' "/proc/$pid/maps"
@@ -123,6 +158,8 @@ ends "with libmallow"
 
 cc -O1 -static -o fixed "$here/attach_epoll.c" || fail "cc -static"
 asleep ./fixed
+try 1 "$mallow" doctor "$pid"
+says out "note +attach +'mallow attach $pid' cannot: it is a static program"
 refused 'static program.*attach --outside [0-9]'
 ends "static"
 
@@ -137,7 +174,8 @@ exec {input}>&-
 wait "$pid"
 refused 'no such process'
 try 2 "$mallow" attach hello
-says err "'hello' is no pid"
+one_line_error
+says err "no process has the name 'hello'"
 try 2 "$mallow" attach 2
 says err 'thread of the kernel|no such process|belongs to another user'
 ok "no process"

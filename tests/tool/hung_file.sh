@@ -7,7 +7,7 @@ source "$(dirname "$0")/lib.bash"
 # shellcheck source=tests/tool/hung.bash
 source "$here/hung.bash"
 needs python3
-cc -g -O1 -pthread -o hung_page "$here/hung_page.c" || fail "cc"
+cc -g -O1 -pthread -Wl,-z,now -o hung_page "$here/hung_page.c" || fail "cc"
 
 # ends STATUS SECONDS COMMAND...: it ends in this time, and so does who reads its output.
 ends() {

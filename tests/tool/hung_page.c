@@ -4,6 +4,9 @@
  * made the file HUNG, the file system gives no page: whoever touches one below the stack pointer
  * never goes on. "map" maps the file as code, and makes HUNG.all: the file system answers nothing
  * any more. "serve" ends with 77 where the kernel refuses file systems.
+ *
+ * It is linked with -z now: a function that is found at its first call would take more stack than
+ * what the thread has touched.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -6,7 +6,7 @@ source "$(dirname "$0")/lib.bash"
 # shellcheck source=tests/tool/hung.bash
 source "$here/hung.bash"
 [ "$(uname -m)" = x86_64 ] || skip "a sleeping process is woken on x86-64 only"
-cc -g -O1 -pthread -o hung_page "$here/hung_page.c" || fail "cc"
+cc -g -O1 -pthread -Wl,-z,now -o hung_page "$here/hung_page.c" || fail "cc"
 if ! hang_folder; then
     wait "$server"
     [ $? = 77 ] || fail "the file system"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * doctor.h -- the checks of `mallow doctor` and their results.
- * Layer: cmd/doctor.  The folder's door.  Each subject has a file: library, process, limits,
- * environment, symbols, system. doctor.c calls them, diagnosis.c collects their results.  A check
- * adds one result or more, in the order in which people should read them. */
+ * Layer: cmd/doctor.  The folder's door.  Each subject has a file: library, process, attach,
+ * limits, environment, symbols, system. doctor.c calls them, diagnosis.c collects their results.  A
+ * check adds one result or more, in the order in which people should read them. */
 #ifndef MW_TOOL_CMD_DOCTOR_DOCTOR_H
 #define MW_TOOL_CMD_DOCTOR_DOCTOR_H
 
@@ -47,6 +47,10 @@ bool mw_doctor_read(const char *path, char *text, size_t size);
 /* Reads a file like mw_doctor_read(), in the system whose root directory is `root`.  "" = this
  * system. */
 bool mw_doctor_read_setting(const char *root, const char *name, char *text, size_t size);
+
+/* Checks whether 'mallow attach' can profile a process that does not run mallow.  Changes nothing
+ * in it. */
+void mw_doctor_look_at_attach(mw_doctor_t *doctor, const mw_process_t *process);
 
 /* Checks the machine: space for state files, kernel settings.  `root` is "" except in tests. */
 void mw_doctor_look_at_system(mw_doctor_t *doctor, const char *root);

@@ -182,6 +182,7 @@ void mw_doctor_look_at_process(mw_doctor_t *doctor, const mw_process_t *process)
 		mw_doctor_look_at_environment(doctor, process->pid, mapped.gperftools);
 	} else {
 		look_at_other_allocator(doctor, process, &mapped);
+		mw_doctor_look_at_attach(doctor, process);
 	}
 	char exe[64];
 	snprintf(exe, sizeof(exe), "/proc/%d/exe", process->pid);

@@ -16,6 +16,7 @@
 #include "cmd/leaks/leaks_holders.h"
 #include "cmd/leaks/leaks_outside.h"
 #include "cmd/leaks/leaks_text.h"
+#include "cmd/outside/outside_options.h"
 #include "cmd/profile/view.h"
 #include "cmd/profile/view_options.h"
 #include "cmd/profile/view_request.h"
@@ -183,7 +184,13 @@ int mw_cmd_leaks(const mw_arguments_t *arguments) {
 	const mw_seconds_value_t *limit = &arguments->options.limit;
 	mw_view_request_t request;
 	mw_error_t error;
-	if (arguments->options.outside_age.given)
+	bool is_outside = arguments->options.outside_age.given;
+	static const char *const with[] = {"for", "force", "rate", NULL};
+	static const char *const without[] = {"watch",    "growth", "peek",  "shared",
+					      "suppress", "last",   "limit", NULL};
+	if (!mw_outside_options_fit(arguments, is_outside, with, without))
+		return MW_EXIT_TROUBLE;
+	if (is_outside)
 		return mw_leaks_outside(arguments);
 	mw_load_take_options(arguments);
 	mw_view_request_make(arguments, &request);

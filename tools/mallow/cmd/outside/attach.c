@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * attach.c -- `mallow attach` and `mallow detach`. */
-#include <errno.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "cli/complain.h"
 #include "cli/print.h"
 #include "cmd/outside/attach_outside.h"
+#include "cmd/outside/live_process.h"
+#include "cmd/outside/outside_options.h"
 #include "live/inject/inject.h"
 #include "live/process/process.h"
 
@@ -16,20 +15,12 @@
 /* A longer time is none. */
 #define SECONDS_MAX 1e9
 
-/* Reads the process that the operand names.  False: a message was printed. */
+/* Finds the process that the operand names.  False: a message was printed. */
 static bool find_process(const mw_arguments_t *arguments, mw_process_t *out) {
-	const char *word = arguments->operands[0];
-	char *end;
-	errno = 0;
-	long pid = strtol(word, &end, 10);
-	if (errno != 0 || *end != '\0' || end == word || pid <= 0 || pid > INT_MAX) {
-		mw_complain("%s: '%s' is no pid; allowed: the number of a process that runs",
-			    arguments->subcommand->name, word);
-		return false;
-	}
-	if (mw_process_read((int)pid, out))
+	mw_error_t error;
+	if (mw_live_process_find(arguments->operands[0], out, &error) == 0)
 		return true;
-	mw_complain("pid %ld: no such process", pid);
+	mw_complain("%s", error.text);
 	return false;
 }
 
@@ -41,12 +32,16 @@ int mw_cmd_attach(const mw_arguments_t *arguments) {
 	mw_process_t process;
 	mw_error_t error;
 	char rate[MW_SHOW_BYTES];
-	if (options->outside.given)
-		return mw_attach_outside(arguments);
+	static const char *const with[] = {"for", "force", "output", NULL};
+	static const char *const without[] = {"detach-after", NULL};
+	if (!mw_outside_options_fit(arguments, options->outside.given, with, without))
+		return MW_EXIT_TROUBLE;
 	if (options->exact.given && options->rate.given) {
 		mw_complain("attach: --exact and --rate exclude each other");
 		return MW_EXIT_TROUBLE;
 	}
+	if (options->outside.given)
+		return mw_attach_outside(arguments);
 	if (options->exact.given)
 		wish.mean_bytes = 1;
 	else if (options->rate.given)

@@ -88,10 +88,6 @@ int mw_attach_outside(const mw_arguments_t *arguments) {
 	const char *output = arguments->options.output.text;
 	mw_outside_session_t session;
 	mw_error_t error;
-	if (!arguments->options.outside.given) {
-		mw_complain("attach: only --outside is known");
-		return MW_EXIT_TROUBLE;
-	}
 	if (!can_write(output))
 		return MW_EXIT_TROUBLE;
 	if (mw_outside_session(arguments, limit->given ? limit->seconds : DEFAULT_SECONDS, 0,

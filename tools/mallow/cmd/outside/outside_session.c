@@ -12,6 +12,7 @@
 
 #include "cli/complain.h"
 #include "cli/terminal.h"
+#include "cmd/outside/live_process.h"
 
 #define MEAN_BYTES ((uint64_t)512 << 10)
 
@@ -36,15 +37,12 @@ static void begun(int pid) {
 }
 
 static int find_process(const char *text, mw_process_t *out, mw_error_t *error) {
-	char *end;
-	errno = 0;
-	long pid = strtol(text, &end, 10);
-	if (end == text || *end != '\0' || errno != 0 || pid <= 0 || pid > INT32_MAX)
-		return mw_error_set(error, "%s: --outside needs the pid of a live process", text);
-	if (!mw_process_read((int)pid, out) || out->zombie)
-		return mw_error_set(error, "pid %ld: there is no such process", pid);
+	if (mw_live_process_find(text, out, error) != 0)
+		return -1;
+	if (out->zombie)
+		return mw_error_set(error, "pid %d: the process has ended", out->pid);
 	if (out->is_kernel)
-		return mw_error_set(error, "pid %ld: it is a thread of the kernel", pid);
+		return mw_error_set(error, "pid %d: it is a thread of the kernel", out->pid);
 	if (mw_process_has_library(out->pid))
 		return mw_error_set(error,
 				    "pid %d: it runs with mallow already: 'mallow report %d' shows "
@@ -78,13 +76,14 @@ static int run(mw_outside_session_t *session, mw_error_t *error) {
 int mw_outside_session(const mw_arguments_t *arguments, double seconds, double older_seconds,
 		       mw_outside_session_t *out, mw_error_t *error) {
 	const mw_number_value_t *rate = &arguments->options.rate;
+	uint64_t mean_bytes = rate->given ? rate->number : MEAN_BYTES;
 	*out = (mw_outside_session_t){.process = {.pid = 0}};
 	if (find_process(arguments->operands[0], &out->process, error) != 0)
 		return -1;
 	out->options = (mw_outside_options_t){
 		.pid = out->process.pid,
 		.start_ticks = out->process.start_ticks,
-		.mean_bytes = rate->given ? rate->number : MEAN_BYTES,
+		.mean_bytes = arguments->options.exact.given ? 1 : mean_bytes,
 		.seconds = seconds,
 		.older_seconds = older_seconds,
 		.is_forced = arguments->options.force.given,

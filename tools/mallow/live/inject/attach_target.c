@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * target.c -- asks /proc and the process's memory, cheap questions first. */
+ * attach_target.c -- asks /proc and the process's memory, cheap questions first. */
 #include "live/inject/attach_target.h"
 
 #include <elf.h>
@@ -11,6 +11,7 @@
 
 #include "live/enter/thread_entry.h"
 #include "live/enter/thread_registers.h"
+#include "live/inject/injected.h"
 #include "live/loaded/exported_functions.h"
 
 /* Returns kernel.yama.ptrace_scope; 0: the kernel has no such limit. */
@@ -185,6 +186,13 @@ static bool is_on(const mw_attach_target_t *target) {
 
 int mw_attach_check(const mw_process_t *process, mw_attach_target_t *target, mw_error_t *error) {
 	int pid = process->pid;
+	size_t code_bytes;
+	mw_injected_code(&code_bytes);
+	if (code_bytes == 0)
+		return mw_error_set(error,
+				    "pid %d: there is no 'mallow attach' for this processor; start "
+				    "the program with 'mallow run'",
+				    pid);
 	if (process->paused)
 		return mw_error_set(error, "pid %d: it is stopped; 'kill -CONT %d' first", pid,
 				    pid);

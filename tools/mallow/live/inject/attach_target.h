@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * target.h -- what `mallow attach` reads of a process before it changes anything, and what stands
- * in the way. Layer: live/inject. */
+ * attach_target.h -- what `mallow attach` reads of a process before it changes anything, and what
+ * stands in the way. Layer: live/inject. */
 #ifndef MW_TOOL_LIVE_INJECT_ATTACH_TARGET_H
 #define MW_TOOL_LIVE_INJECT_ATTACH_TARGET_H
 

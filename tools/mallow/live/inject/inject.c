@@ -391,6 +391,19 @@ static int attach(const mw_process_t *process, session_t *session, const mw_atta
 	return status;
 }
 
+int mw_attach_examine(const mw_process_t *process, mw_attach_result_t *result, mw_error_t *error) {
+	mw_attach_target_t target;
+	int status = mw_attach_open(process, &target, error);
+	if (status == 0)
+		status = mw_attach_check(process, &target, error);
+	if (status == 0)
+		*result = (mw_attach_result_t){.allocator = target.allocator.kind,
+					       .slots = target.slots.count,
+					       .modules = target.slots.modules};
+	mw_attach_close(&target);
+	return status;
+}
+
 int mw_attach(const mw_process_t *process, const mw_attach_wish_t *wish, mw_attach_result_t *result,
 	      mw_error_t *error) {
 	session_t session;

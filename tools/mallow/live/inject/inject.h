@@ -33,6 +33,11 @@ typedef struct mw_attach_result {
 	uint32_t generation;   /* how often the process has been attached to */
 } mw_attach_result_t;
 
+/* Reads what mw_attach() would do, and changes nothing in the process.  0: it would work, as far as
+ * that is known before a thread is stopped; `result` has the allocator, its slots and modules.  -1
+ * with `error`: why it would not. */
+int mw_attach_examine(const mw_process_t *process, mw_attach_result_t *result, mw_error_t *error);
+
 /* Both return 0, or -1 with a sentence in `error` that begins with "pid N: ". */
 int mw_attach(const mw_process_t *process, const mw_attach_wish_t *wish, mw_attach_result_t *result,
 	      mw_error_t *error);
