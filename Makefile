@@ -4,7 +4,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: all demo test check fuzz bench install deb dist format lint clean help
+.PHONY: all demo test check fuzz bench install deb dist site format lint clean help
 
 all:
 	@scripts/build.sh release
@@ -33,6 +33,9 @@ deb:
 dist:
 	@scripts/dist.sh
 
+site: all
+	@scripts/site.sh
+
 format:
 	@scripts/format.sh
 
@@ -52,5 +55,6 @@ help:
 	@echo "make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)"
 	@echo "make deb        Debian packages in build/packages/"
 	@echo "make dist       a tar ball of the sources in build/dist/"
+	@echo "make site       the documents as static pages in build/site/"
 	@echo "make format     clang-format over all sources"
 	@echo "make lint       clang-tidy, shellcheck, style checks"
