@@ -110,6 +110,45 @@ run_failed_again() {
         --output-on-failure --output-junit "$second" -R "^($pattern)\$" || true
 }
 
+# Entries with this label build all of mallow for another libc, processor, kernel or release.  They
+# run last, one at a time, as each takes all processors.
+platform_label=platform
+# Such an entry begins only if as much time is left as the longest of them takes on a machine that
+# is twice as slow as the one on which it took ten minutes.
+platform_limit_s=1200
+
+# add_report REPORT PART: adds the test cases of another report of ctest.
+add_report() {
+    {
+        sed '/<\/testsuite>/d' "$1"
+        sed -n '/<testcase /,/<\/testcase>/p' "$2"
+        echo '</testsuite>'
+    } >"$1.new"
+    mv "$1.new" "$1"
+    rm -f "$2"
+}
+
+# run_platforms REPORT CTEST_OPTION...: runs the entries with that label and adds them to the
+# report; names in $late those for which no time was left.
+run_platforms() {
+    local report=$1 part=${1%.xml}-platform.xml name pattern
+    late=()
+    shift
+    while read -r name; do
+        if [ "$(seconds_left)" -lt "$platform_limit_s" ]; then
+            late+=("$name")
+            continue
+        fi
+        pattern=$(sed 's/[^A-Za-z0-9_\/-]/\\&/g' <<<"$name")
+        rm -f "$part"
+        ctest --test-dir "$MALLOW_BUILD" --output-on-failure --output-junit "$part" \
+            -R "^$pattern\$" </dev/null || true
+        [ -s "$part" ] || die "ctest left no report of $name"
+        add_report "$report" "$part"
+    done < <(ctest --test-dir "$MALLOW_BUILD" -N -L "^$platform_label\$" "$@" |
+        sed -n 's/^ *Test *#[0-9]*: //p')
+}
+
 # run_inner_tests DIRECTORY CTEST_OPTION...: runs tests of another build folder, two at a time, for
 # an entry that consists of them; prints the output of those that fail.  Where the check of all runs
 # the entry again, only the tests that failed in it run again, one at a time.
@@ -138,19 +177,23 @@ run_inner_tests() {
 # report.  Skipped are tests that ended with 77: the test itself said that this machine lacks what
 # it needs.  Any other test that did not run counts as failed.
 #
+# Those of other platforms come last (run_platforms): where the time of .ci/run does not suffice,
+# all others have run, and what has not is named.
+#
 # Entries that fail run a second time, alone (run_failed_again), because they may have failed for
 # want of processor time beside others.  What passes then counts as passed and is named: each such
 # line is a bug of the test or of what it tests.  The last line is "N passed, N failed"; status 0
 # only if some passed and none failed.
 run_tests() {
-    local report=$1 second=${1%.xml}-second.xml passed skipped failed recovered=() name
+    local report=$1 second=${1%.xml}-second.xml passed skipped failed recovered=() late=() name
     shift
     rm -f "$report" "$second" "${report%.xml}-failures.log"
     direct_python
     # One more than there are cores: some tests wait more than they compute.
     ctest --test-dir "$MALLOW_BUILD" --parallel $(($(job_count) + 1)) --output-on-failure \
-        --output-junit "$report" "$@" || true
+        --output-junit "$report" -LE "^$platform_label\$" "$@" || true
     [ -s "$report" ] || die "ctest left no report: nothing ran"
+    run_platforms "$report" "$@"
 
     passed=$(count_status "$report" run)
     skipped=$(grep -cE '<skipped message="SKIP_RETURN_CODE=' "$report" || true)
@@ -164,6 +207,9 @@ run_tests() {
         echo "$skipped skipped:"
         list_skipped "$report"
     fi
+    for name in ${late[@]+"${late[@]}"}; do
+        echo "not run, because too little time was left: $name"
+    done
     for name in ${recovered[@]+"${recovered[@]}"}; do
         echo "passed only when run again, alone: $name"
     done

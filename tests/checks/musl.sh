@@ -17,8 +17,9 @@ musl=$build/preset-musl
 
 # ---- units ----
 
-# Not those of processor time and of files on slow disks: nothing in them is libc's.
-units=(-R '^unit/(base|os|state|heap|prof|config)/' -E 'test_(cpu|slow_disk|hostile_.*)$')
+# Not those of processor time, of files on slow disks, and of the hardened heap: nothing in them is
+# libc's.
+units=(-R '^unit/(base|os|state|heap|prof|config)/' -E '(test_(cpu|slow_disk|hostile_.*)|_secure)$')
 (
     cd "$source" && cmake --preset musl -B "$musl" &&
         tests/checks/test_targets.py "$musl" 70 "${units[@]}" >"$musl/test_targets" &&

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # second_run_test.sh SOURCE_DIR -- run_tests of scripts/lib/tests.sh on small ctest projects: what
 # fails once is named and counts as passed, what fails twice is red, and many failures, or no time,
-# mean no second run.
+# mean no second run; what is of other platforms comes last, and is named if no time is left.
 set -euo pipefail
 cd "$1"
 work=$(mktemp -d)
@@ -90,6 +90,24 @@ run 1
 last_line "1 passed, 6 failed"
 says '== no second run: more than 5 entries failed'
 says_not 'alone:'
+
+# Other platforms: after the rest, one at a time; not without time for them.
+begin
+entry a/good "mkdir all && sleep 0.5 && rmdir all"
+entry 'b/other(c++)' "mkdir all && sleep 0.2 && rmdir all"
+entry b/bad 'mkdir all && rmdir all; echo broken; false'
+for name in 'b/other(c++)' b/bad; do
+    printf 'set_tests_properties([=[%s]=] PROPERTIES LABELS platform)\n' "$name" \
+        >>"$work/CTestTestfile.cmake"
+done
+run 1
+last_line "2 passed, 1 failed"
+says_not 'too little time'
+grep -q '^FAILED: b/bad: ' "$work/check-failures.log" || fail "the log does not name what failed"
+MALLOW_DEADLINE=$(($(date +%s) + 300)) run 0
+last_line "1 passed, 0 failed"
+says 'not run, because too little time was left: b/other\(c\+\+\)'
+says 'not run, because too little time was left: b/bad'
 
 # Without time.
 begin

@@ -14,7 +14,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 scripts/site.sh "$work/site"
 
-for page in index.html doc/user/tasks.html doc/man/mallow.7.html doc/zh-CN/tasks.html; do
+for page in README user/tasks man/mallow.7 zh-CN/tasks; do
+    page=doc/$page.html
+    [ "$page" != doc/README.html ] || page=index.html
     grep -q '<h1' "$work/site/$page" || {
         echo "FAILED: there is no $page with a title"
         exit 1
@@ -26,7 +28,7 @@ grep -q 'use-after-free' "$work/site/search/search_index.json" || {
 }
 
 # Each kind of fault, planted.
-for fault in '<a href="nowhere.html">x</a>' '<a href="doc/user/tasks.html#nowhere">x</a>' \
+for fault in '<a href="nowhere.html">x</a>' '<a href="#nowhere">x</a>' \
     '<img src="nowhere.png">' '<script src="https://example.org/x.js"></script>'; do
     cp "$work/site/index.html" "$work/index.html"
     echo "$fault" >>"$work/site/index.html"

@@ -252,7 +252,7 @@ ok "a process that allocates without pause is refused, with the figure"
 
 try 2 "$mallow" attach --outside 999999999
 one_line_error
-says err 'there is no such process'
+says err 'pid 999999999: no such process'
 try 2 "$mallow" attach --outside abc
 one_line_error
 LD_PRELOAD=$build/lib/libmallow.so sleep 600 &

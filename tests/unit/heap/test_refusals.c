@@ -220,7 +220,7 @@ static void refuse_in_busy(bool (*refuse)(mw_os_call_t call), long n) {
 }
 
 static void sweep_busy(bool (*refuse)(mw_os_call_t call)) {
-	for (long n = 1; n <= 200; n += n < 30 ? 1 : 17)
+	for (long n = 1; n <= 200; n += n < 15 ? 1 : 19)
 		refuse_in_busy(refuse, n);
 }
 
