@@ -54,12 +54,17 @@ static inline bool mw_script_is_readable(const mw_script_memory_t *memory, uintp
 	}
 }
 
-/* The following functions read at an address that was found readable. */
+/* The following functions read at an address that was found readable.  It need not be aligned, as
+ * memory that changed meanwhile may have any address. */
 static inline uintptr_t mw_script_word(uintptr_t address) {
-	return *(const uintptr_t *)address;
+	uintptr_t word;
+	__builtin_memcpy(&word, (const void *)address, sizeof(word));
+	return word;
 }
 static inline uint32_t mw_script_word32(uintptr_t address) {
-	return *(const uint32_t *)address;
+	uint32_t word;
+	__builtin_memcpy(&word, (const void *)address, sizeof(word));
+	return word;
 }
 static inline uint8_t mw_script_byte(uintptr_t address) {
 	return *(const uint8_t *)address;
