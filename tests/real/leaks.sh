@@ -37,8 +37,10 @@ compare() {
     of_valgrind "$@"
     echo "$1: $direct direct and $indirect indirect, valgrind: $lost and $below"
     [ $((direct + indirect)) -le $((lost + below)) ] || fail "$1: mallow reports more than valgrind"
-    # A stale pointer keeps a block now and then.
-    [ $((lost + below)) -le $((direct + indirect + 2)) ] || fail "$1: mallow misses leaks"
+    # A stale pointer keeps a block now and then, with the blocks that the block leads to.
+    if [ "$lost" -gt $((direct + 2)) ] || [ "$below" -gt $((indirect + below / 4 + 2)) ]; then
+        fail "$1: mallow misses leaks"
+    fi
 }
 
 compare ./leaky
