@@ -23,15 +23,6 @@ has() {
     done
 }
 
-# plain LOG COMMAND...: in the background, without mallow; $started is its pid.
-plain() {
-    local log=$1
-    shift
-    "$@" >"$log" 2>&1 </dev/null &
-    started=$!
-    later_kill "$started"
-}
-
 # cycle_on NAME PID: attaches and detaches.  The last time it waits for a sample in between.
 cycle_on() {
     local name=$1 pid=$2 i
@@ -65,7 +56,7 @@ cd "$work"
 # ---- redis-server, which has jemalloc ----
 
 if has redis-server redis-benchmark redis-cli; then
-    plain redis.log redis-server --port 0 --unixsocket "$work/redis" --dir "$work" --save ''
+    start_plain redis.log redis-server --port 0 --unixsocket "$work/redis" --dir "$work" --save ''
     server=$started
     wait_for 30 redis-cli -s redis ping || fail "redis-server does not answer"
     while [ ! -e stop ]; do
@@ -102,7 +93,7 @@ for thread in threads:
     thread.join()
 END
 if has python3; then
-    plain python.log python3 keep.py
+    start_plain python.log python3 keep.py
     cycle_on python "$started"
     touch stop
     ends python "$started"
@@ -129,7 +120,7 @@ const first = work();
 })();
 END
 if has node; then
-    plain node.log node keep.js
+    start_plain node.log node keep.js
     cycle_on node "$started"
     touch stop
     ends node "$started"
@@ -180,7 +171,7 @@ if has nginx python3; then
     mkdir files
     seq 30000 >files/text.txt
     chmod -R a+rX "$work"
-    plain nginx.out nginx -c "$work/nginx.conf" -p "$work"
+    start_plain nginx.out nginx -c "$work/nginx.conf" -p "$work"
     server=$started
     wait_for 30 test -S nginx || fail "nginx does not start: $(tail -n 3 nginx.log nginx.out)"
     python3 ask.py >asked 2>&1 &
@@ -209,7 +200,7 @@ if [ -n "$programs" ]; then
     export PGHOST=$work PGUSER=postgres
     "${as_user[@]}" "$programs/initdb" -D data -U postgres -A trust --no-sync --locale=C \
         >initdb.log 2>&1 || fail "initdb: $(tail -n 3 initdb.log)"
-    plain postgres.log "${as_user[@]}" "$programs/postgres" -D "$work/data" -k "$work" \
+    start_plain postgres.log "${as_user[@]}" "$programs/postgres" -D "$work/data" -k "$work" \
         -c listen_addresses= -c fsync=off -c shared_buffers=32MB
     server=$started
     wait_for 30 "${as_user[@]}" "$programs/pg_isready" -q || fail "PostgreSQL does not answer"

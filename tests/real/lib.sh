@@ -67,15 +67,22 @@ under_mallow() {
     env LD_PRELOAD="$mallow_library" MALLOW_CONF="${mallow_options-prof_sample:65536}" "$@"
 }
 
-# start LOG COMMAND...: in the background under mallow; $started is its pid, to be ended by cleanup.
-# Not a function in the background: that would be a shell's pid.
+# start_plain LOG COMMAND...: in the background, without mallow; $started is its pid, to be ended by
+# cleanup.  Not a function in the background: that would be a shell's pid.
+start_plain() {
+    local log=$1
+    shift
+    "$@" >"$log" 2>&1 </dev/null &
+    started=$!
+    later_kill "$started"
+}
+
+# start LOG COMMAND...: the same under mallow.
 start() {
     local log=$1
     shift
-    env LD_PRELOAD="$mallow_library" MALLOW_CONF="${mallow_options-prof_sample:65536}" "$@" \
-        >"$log" 2>&1 </dev/null &
-    started=$!
-    later_kill "$started"
+    start_plain "$log" env LD_PRELOAD="$mallow_library" \
+        MALLOW_CONF="${mallow_options-prof_sample:65536}" "$@"
 }
 
 # same NAME COMMAND...: runs the command without and with mallow; exit status and output must agree,
