@@ -11,21 +11,21 @@
 #include "model/text.h"
 
 #define TABLE "/proc/kallsyms"
-/* The kernel has the upper half of the addresses. */
-#define KERNEL_START (UINT64_C(1) << 63)
 
 typedef struct symbol {
 	uint64_t address;
-	mw_string_t name; /* in the profile */
+	size_t name; /* index in symbols_t.text */
 } symbol_t;
 
 typedef struct symbols {
 	symbol_t *all;
 	size_t count, capacity;
+	char *text; /* their names, each with a 0 behind it */
+	size_t text_bytes, text_capacity;
 } symbols_t;
 
 static bool is_unnamed(const mw_location_t *location) {
-	return location->address >= KERNEL_START && location->line_count == 0;
+	return location->address >= MW_KERNEL_START && location->line_count == 0;
 }
 
 static bool has_unnamed(const mw_profile_t *p) {
@@ -41,17 +41,22 @@ static int compare(const void *left, const void *right) {
 }
 
 /* Reads "ffffffff81000000 T name", perhaps with "\t[module]" behind it. */
-static void add_line(mw_profile_t *p, symbols_t *symbols, char *line) {
+static void add_line(symbols_t *symbols, char *line) {
 	char *end, *name;
 	uint64_t address = strtoull(line, &end, 16);
-	if (address < KERNEL_START || end[0] != ' ' || end[1] == '\0' || end[2] != ' ')
+	if (address < MW_KERNEL_START || end[0] != ' ' || end[1] == '\0' || end[2] != ' ')
 		return;
 	name = end + 3;
 	name[strcspn(name, "\t\n")] = '\0';
 	mw_text_clean(name, "");
 	symbols->all = mw_grow(symbols->all, &symbols->capacity, symbols->count + 1,
 			       sizeof(*symbols->all));
-	symbols->all[symbols->count++] = (symbol_t){address, mw_profile_intern(p, name)};
+	symbols->all[symbols->count++] = (symbol_t){address, symbols->text_bytes};
+	size_t bytes = strlen(name) + 1;
+	symbols->text =
+		mw_grow(symbols->text, &symbols->text_capacity, symbols->text_bytes + bytes, 1);
+	memcpy(symbols->text + symbols->text_bytes, name, bytes);
+	symbols->text_bytes += bytes;
 }
 
 /* Returns the last symbol at or below the address; NULL: there is none. */
@@ -72,7 +77,7 @@ void mw_kernel_symbolize(mw_profile_t *p) {
 	symbols_t symbols = {.all = NULL};
 	char line[512];
 	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
-		add_line(p, &symbols, line);
+		add_line(&symbols, line);
 	if (file != NULL)
 		fclose(file);
 	if (symbols.count > 0)
@@ -83,11 +88,14 @@ void mw_kernel_symbolize(mw_profile_t *p) {
 						 : NULL;
 		if (symbol == NULL)
 			continue;
-		mw_function_t function = {.name = symbol->name, .system_name = symbol->name};
+		/* A profile has the names of its own locations only: the table has 100,000. */
+		mw_string_t name = mw_profile_intern(p, symbols.text + symbol->name);
+		mw_function_t function = {.name = name, .system_name = name};
 		mw_line_t named = {.function = mw_profile_add_function(p, &function)};
 		mw_profile_set_lines(p, i, &named, 1);
 	}
 	free(symbols.all);
+	free(symbols.text);
 }
 
 bool mw_kernel_has_names(void) {
@@ -98,5 +106,5 @@ bool mw_kernel_has_names(void) {
 		any |= strtoull(line, NULL, 16);
 	if (file != NULL)
 		fclose(file);
-	return any >= KERNEL_START;
+	return any >= MW_KERNEL_START;
 }
