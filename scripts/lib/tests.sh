@@ -110,12 +110,17 @@ run_failed_again() {
         --output-on-failure --output-junit "$second" -R "^($pattern)\$" || true
 }
 
-# Entries with this label build all of mallow for another libc, processor, kernel or release.  They
-# run last, one at a time, as each takes all processors.
-platform_label=platform
-# Such an entry begins only if as much time is left as the longest of them takes on a machine that
-# is twice as slow as the one on which it took ten minutes.
-platform_limit_s=1200
+# Entries with these labels come last, one label after the other, where time is left: `again` is
+# what ran before, on another library (tests/checks/debug_entries.py); `platform` builds all of
+# mallow for another libc, processor, kernel or release.
+late_labels=(again platform)
+# Seconds that must be left for more of them to begin: as long as the longest takes on a machine
+# that is twice as slow as the one on which it took five, or ten, minutes.
+declare -A late_limit_s=([again]=600 [platform]=1200)
+# How many are begun together, and how many of these run at once.  One of `platform` takes all
+# processors.
+declare -A late_batch=([again]=12 [platform]=1)
+declare -A late_parallel=([again]=$(($(job_count) + 1)) [platform]=1)
 
 # add_report REPORT PART: adds the test cases of another report of ctest.
 add_report() {
@@ -128,25 +133,38 @@ add_report() {
     rm -f "$2"
 }
 
-# run_platforms REPORT CTEST_OPTION...: runs the entries with that label and adds them to the
-# report; names in $late those for which no time was left.
-run_platforms() {
-    local report=$1 part=${1%.xml}-platform.xml name pattern
+# run_batch REPORT LABEL NAME...: runs these entries and adds them to the report.
+run_batch() {
+    local report=$1 label=$2 part=${1%.xml}-part.xml pattern
+    shift 2
+    # Names are taken literally.
+    pattern=$(printf '%s\n' "$@" | sed 's/[^A-Za-z0-9_\/-]/\\&/g' | paste -sd '|')
+    rm -f "$part"
+    # Without what entries are set up by: that ran in the main part.
+    ctest --test-dir "$MALLOW_BUILD" --parallel "${late_parallel[$label]}" -FA '.*' \
+        --output-on-failure --output-junit "$part" -R "^($pattern)\$" </dev/null || true
+    [ -s "$part" ] || die "ctest left no report of $*"
+    add_report "$report" "$part"
+}
+
+# run_late REPORT CTEST_OPTION...: runs the entries with late labels and adds them to the report;
+# names in $late those for which no time was left.
+run_late() {
+    local report=$1 label names
     late=()
     shift
-    while read -r name; do
-        if [ "$(seconds_left)" -lt "$platform_limit_s" ]; then
-            late+=("$name")
-            continue
-        fi
-        pattern=$(sed 's/[^A-Za-z0-9_\/-]/\\&/g' <<<"$name")
-        rm -f "$part"
-        ctest --test-dir "$MALLOW_BUILD" --output-on-failure --output-junit "$part" \
-            -R "^$pattern\$" </dev/null || true
-        [ -s "$part" ] || die "ctest left no report of $name"
-        add_report "$report" "$part"
-    done < <(ctest --test-dir "$MALLOW_BUILD" -N -L "^$platform_label\$" "$@" |
-        sed -n 's/^ *Test *#[0-9]*: //p')
+    for label in "${late_labels[@]}"; do
+        mapfile -t names < <(ctest --test-dir "$MALLOW_BUILD" -N -L "^$label\$" "$@" |
+            sed -n 's/^ *Test *#[0-9]*: //p')
+        while [ "${#names[@]}" -gt 0 ]; do
+            if [ "$(seconds_left)" -lt "${late_limit_s[$label]}" ]; then
+                late+=("${names[@]}")
+                break
+            fi
+            run_batch "$report" "$label" "${names[@]:0:${late_batch[$label]}}"
+            names=("${names[@]:${late_batch[$label]}}")
+        done
+    done
 }
 
 # run_inner_tests DIRECTORY CTEST_OPTION...: runs tests of another build folder, two at a time, for
@@ -177,8 +195,8 @@ run_inner_tests() {
 # report.  Skipped are tests that ended with 77: the test itself said that this machine lacks what
 # it needs.  Any other test that did not run counts as failed.
 #
-# Those of other platforms come last (run_platforms): where the time of .ci/run does not suffice,
-# all others have run, and what has not is named.
+# Those with late labels come last (run_late): where the time of .ci/run does not suffice, all
+# others have run, and what has not is named.
 #
 # Entries that fail run a second time, alone (run_failed_again), because they may have failed for
 # want of processor time beside others.  What passes then counts as passed and is named: each such
@@ -191,9 +209,9 @@ run_tests() {
     direct_python
     # One more than there are cores: some tests wait more than they compute.
     ctest --test-dir "$MALLOW_BUILD" --parallel $(($(job_count) + 1)) --output-on-failure \
-        --output-junit "$report" -LE "^$platform_label\$" "$@" || true
+        --output-junit "$report" -LE "^($(IFS='|' && echo "${late_labels[*]}"))\$" "$@" || true
     [ -s "$report" ] || die "ctest left no report: nothing ran"
-    run_platforms "$report" "$@"
+    run_late "$report" "$@"
 
     passed=$(count_status "$report" run)
     skipped=$(grep -cE '<skipped message="SKIP_RETURN_CODE=' "$report" || true)

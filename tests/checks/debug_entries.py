@@ -3,9 +3,10 @@
 """debug_entries.py BUILD_DIR LEAST -- entries of ctest, which ctest itself reads: the release's
 programs, torture tests and some real programs once more, each as debug/NAME, on the debug library
 in the place of the plain one and on the hardened library with the debug library's checks in the
-place of the hardened one.  Left out are entries that the release runs on the debug library anyway,
-programs linked with an archive, and program/leak_steps, which is about the instructions of the
-libraries that users have.  Fewer than LEAST entries: one more, which fails."""
+place of the hardened one.  They come last, where time is left (scripts/lib/tests.sh).  Left out are
+entries that the release runs on the debug library anyway, programs linked with an archive, and
+program/leak_steps, which is about the instructions of the libraries that users have.  Fewer than
+LEAST entries: one more, which fails."""
 import pathlib
 import re
 import sys
@@ -30,6 +31,8 @@ def changed(command, name, rest):
     if command == "set_tests_properties":
         # Of two values of a variable the later one counts: the entry's own.
         more = f'ENVIRONMENT "{ENVIRONMENT}'
+        if " LABELS " not in rest:
+            more = f'LABELS again {more}'
         if name in hardened:
             more = f'FIXTURES_REQUIRED "debug_library" {more}'
         if ' ENVIRONMENT "' in rest:

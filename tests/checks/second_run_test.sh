@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # second_run_test.sh SOURCE_DIR -- run_tests of scripts/lib/tests.sh on small ctest projects: what
 # fails once is named and counts as passed, what fails twice is red, and many failures, or no time,
-# mean no second run; what is of other platforms comes last, and is named if no time is left.
+# mean no second run; what runs again on another library comes after the rest, what is of other
+# platforms comes last, and both are named if no time is left.
 set -euo pipefail
 cd "$1"
 work=$(mktemp -d)
@@ -108,6 +109,29 @@ MALLOW_DEADLINE=$(($(date +%s) + 300)) run 0
 last_line "1 passed, 0 failed"
 says 'not run, because too little time was left: b/other\(c\+\+\)'
 says 'not run, because too little time was left: b/bad'
+
+# Once more on another library: after the rest, and before other platforms, a batch at a time.
+begin
+entry a/good "mkdir all && sleep 0.5 && rmdir all; echo good >>order"
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13; do
+    entry "debug/again$i" "[ -e order ] && echo again >>order"
+    printf 'set_tests_properties([=[debug/again%s]=] PROPERTIES LABELS again)\n' "$i" \
+        >>"$work/CTestTestfile.cmake"
+done
+entry b/other "[ \$(sed -n 14p order) = again ]"
+printf 'set_tests_properties([=[b/other]=] PROPERTIES LABELS platform)\n' \
+    >>"$work/CTestTestfile.cmake"
+run 0
+last_line "15 passed, 0 failed"
+[ "$(head -n 1 "$work/order")" = good ] || fail "entries that run again began before the rest"
+MALLOW_DEADLINE=$(($(date +%s) + 500)) run 0
+last_line "1 passed, 0 failed"
+says 'not run, because too little time was left: debug/again13'
+says 'not run, because too little time was left: b/other'
+rm -f "$work/order"
+MALLOW_DEADLINE=$(($(date +%s) + 1000)) run 0
+last_line "14 passed, 0 failed"
+says 'not run, because too little time was left: b/other'
 
 # Without time.
 begin

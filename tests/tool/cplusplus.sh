@@ -230,8 +230,14 @@ started+=("$pid")
 await 60 is_known "$pid"
 # The vector may have moved, or the program may have had no processor, between the two looks.
 grows() {
-    "$mallow" leaks --growth 1 "$@" "$pid" >out 2>err && grep -q '^    through ' out
+    local status=0
+    "$mallow" leaks --growth 1 "$@" "$pid" >out 2>err || status=$?
+    echo "$SECONDS s: status $status: $(sed -n 1p out)" >>tries
+    [ "$status" = 0 ] && grep -q '^    through ' out
 }
+# What was seen in vain, for who reads the log.
+# shellcheck disable=SC2016 # expanded at the end
+at_end '[ "$status" = 0 ] || cat "$work/tries"'
 await 60 grows
 says out 'held by the variable seen.* in grows$'
 says out '^    through .* on blocks of remember$'

@@ -47,14 +47,20 @@ for subcommand in $subcommands; do
     sed -En 's/^ +(-[a-z], )?(--[a-z-]+)( .*)?$/\2/p' shown | sort -u >known
     printf '%s\n' "${options[@]}" | sort -u | comm -23 - known >unknown
     [ ! -s unknown ] || fail "$page does not know $(cat unknown)"
-    # What the text speaks of is there.
+    # What the text speaks of and does not list is there.
     while read -r option; do
         # Refused at once: `reset --all` would be obeyed by every process of the machine.
         said=$("$mallow" "$subcommand" "$option" --no-such-option </dev/null 2>&1)
         [[ $said != *"unknown option '$option'"* ]] || fail "$subcommand does not know $option"
     done < <(sed '/^Examples:/,$d' help | tr -s ' \n' ' ' |
         sed -E "s/jeprof --raw//; s/'mallow $subcommand /'/g; s/'mallow [a-z]+ [^']*'//g" |
-        grep -Eo -- '[ (]--[a-z][a-z_-]+' | tr -d ' (' | sort -u)
+        grep -Eo -- '[ (]--[a-z][a-z_-]+' | tr -d ' (' | sort -u |
+        comm -23 - <(printf '%s\n' "${options[@]}" | sort -u))
+    # The table of options makes the list, and is what is obeyed: the first and the last of it.
+    for option in "${options[0]}" "${options[-1]}"; do
+        said=$("$mallow" "$subcommand" "$option" --no-such-option </dev/null 2>&1)
+        [[ $said != *"unknown option '$option'"* ]] || fail "$subcommand does not know $option"
+    done
     text=$(<shown)
     while read -r example; do
         [[ $text == *"  $example"* ]] || fail "$page lacks the example '$example'"
