@@ -253,6 +253,16 @@ uint32_t mw_profile_add_mapping(mw_profile_t *p, const mw_mapping_t *mapping) {
 	return added;
 }
 
+uint32_t mw_profile_add_kernel_mapping(mw_profile_t *p) {
+	const mw_mapping_t mapping = {
+		.start = MW_KERNEL_START,
+		.limit = UINT64_MAX,
+		.path = mw_profile_intern(p, MW_KERNEL_MAPPING),
+		.build_id = mw_profile_intern(p, ""),
+	};
+	return mw_profile_add_mapping(p, &mapping);
+}
+
 static void function_key(const mw_function_t *f, uint64_t key[3]) {
 	key[0] = (uint64_t)f->name << 32 | f->system_name;
 	key[1] = f->file;

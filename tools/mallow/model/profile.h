@@ -85,6 +85,8 @@ typedef struct mw_label {
 
 /* Path of the mapping of the kernel's code; perf has this name for it. */
 #define MW_KERNEL_MAPPING "[kernel.kallsyms]"
+/* The kernel's code has addresses from here on, and no program's has. */
+#define MW_KERNEL_START (~UINT64_C(0) << 47)
 
 /* Label with the number of bytes that the program requested for each object.  Only 0 is
  * recorded. */
@@ -279,6 +281,8 @@ int mw_profile_cpu_type(const mw_profile_t *profile);
 
 /* Each function returns the number of the entry: an existing number if an equal entry exists. */
 uint32_t mw_profile_add_mapping(mw_profile_t *profile, const mw_mapping_t *mapping);
+/* All of the kernel's code is one mapping. */
+uint32_t mw_profile_add_kernel_mapping(mw_profile_t *profile);
 uint32_t mw_profile_add_function(mw_profile_t *profile, const mw_function_t *function);
 uint32_t mw_profile_add_location(mw_profile_t *profile, uint32_t mapping, uint64_t address,
 				 bool is_exact);

@@ -14,6 +14,7 @@
 #include "cli/print.h"
 #include "cli/terminal.h"
 #include "cmd/cpu/cpu_command.h"
+#include "cmd/cpu/cpu_outside.h"
 #include "cmd/cpu/lock_table.h"
 #include "cmd/cpu/lock_waits.h"
 #include "cmd/input/cpu_rate.h"
@@ -316,6 +317,13 @@ static int sample(const mw_target_t *target, const cpu_job_t *job, int fd, mw_er
 	samples_t samples = {0};
 	if (read_cpu(fd, target, &before, error) != 0)
 		return -1;
+	if (before->live.flags & MW_STATE_ATTACHED) {
+		char pid[16];
+		mw_snapshot_free(before);
+		snprintf(pid, sizeof(pid), "%d", mw_target_process(target));
+		return mw_cpu_outside(job->arguments, pid, mw_cpu_hz(job->rate), job->seconds,
+				      error);
+	}
 	if (begin(target, job, &samples, error) != 0) {
 		mw_snapshot_free(before);
 		return -1;
@@ -407,6 +415,31 @@ static double chosen_seconds(const mw_arguments_t *arguments) {
 	return seconds->given && seconds->number > 0 ? (double)seconds->number : DEFAULT_SECONDS;
 }
 
+/* A process with a state file that it was attached to is seen when that is read. */
+static bool is_outside(const mw_arguments_t *arguments) {
+	mw_target_t target;
+	mw_error_t ignored;
+	const char *word = arguments->operands[0];
+	if (arguments->options.outside.given)
+		return true;
+	if (!mw_cpu_is_without_mallow(word))
+		return false;
+	bool has_file = mw_target_resolve(word, &target, &ignored) == 0;
+	if (has_file)
+		mw_target_release(&target);
+	return !has_file;
+}
+
+static int sample_outside(const cpu_job_t *job) {
+	mw_error_t error;
+	int status = mw_cpu_outside(job->arguments, job->arguments->operands[0],
+				    mw_cpu_hz(job->rate), job->seconds, &error);
+	if (status >= 0)
+		return status;
+	mw_complain("%s", error.text);
+	return MW_EXIT_TROUBLE;
+}
+
 int mw_cmd_cpu(const mw_arguments_t *arguments) {
 	const mw_seconds_value_t *wait = &arguments->options.wait;
 	mw_view_request_t request;
@@ -434,7 +467,8 @@ int mw_cmd_cpu(const mw_arguments_t *arguments) {
 	job.has_file = request.path != NULL || request.picture != NULL;
 	if (!job.has_file)
 		mw_pager_begin(arguments);
-	int status = mw_on_target(arguments->operands[0], work, &job);
+	int status = is_outside(arguments) ? sample_outside(&job)
+					   : mw_on_target(arguments->operands[0], work, &job);
 	mw_lock_waits_free(job.locks);
 	return status;
 }

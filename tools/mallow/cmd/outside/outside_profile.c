@@ -24,6 +24,20 @@ static void add_mappings(mw_profile_t *profile, const mw_outside_result_t *resul
 	}
 }
 
+/* The caller frees them. `has_pc`: the innermost frame is no return address. */
+static uint32_t *make_locations(mw_profile_t *profile, const mw_outside_stack_t *stack,
+				bool has_pc) {
+	uint32_t *locations = mw_xcalloc(stack->depth, sizeof(*locations));
+	for (size_t i = 0; i < stack->depth; i++) {
+		uint64_t frame = stack->frames[i];
+		uint32_t mapping = frame >= MW_KERNEL_START
+					   ? mw_profile_add_kernel_mapping(profile)
+					   : mw_profile_find_mapping(profile, frame);
+		locations[i] = mw_profile_add_location(profile, mapping, frame, has_pc && i == 0);
+	}
+	return locations;
+}
+
 static void add_stack(mw_profile_t *profile, const mw_outside_stack_t *stack, bool only_old,
 		      int64_t offset_ns) {
 	const mw_outside_sum_t *made = &stack->allocated;
@@ -37,22 +51,29 @@ static void add_stack(mw_profile_t *profile, const mw_outside_stack_t *stack, bo
 		.number = (int64_t)stack->oldest_ns + offset_ns,
 		.unit = mw_profile_intern(profile, "nanoseconds"),
 	};
-	uint32_t *locations = mw_xcalloc(stack->depth, sizeof(*locations));
-	for (size_t i = 0; i < stack->depth; i++)
-		locations[i] = mw_profile_add_location(
-			profile, mw_profile_find_mapping(profile, stack->frames[i]),
-			stack->frames[i], i == 0 && stack->depth == 1);
+	uint32_t *locations = make_locations(profile, stack, stack->depth == 1);
 	mw_profile_add_sample(profile, locations, stack->depth, values, &oldest, only_old);
 	free(locations);
 }
 
-static void add_origin(mw_profile_t *profile, const mw_outside_session_t *session) {
+static void add_origin(mw_profile_t *profile, const mw_outside_session_t *session,
+		       const char *format) {
+	mw_origin_t *origin = &profile->origin;
+	origin->program = mw_profile_intern(profile, session->process.name);
+	origin->format = mw_profile_intern(profile, format);
+	origin->pid = (uint32_t)session->process.pid;
+	if (session->result.lost > 0) {
+		char text[160];
+		snprintf(text, sizeof(text), "%llu samples were lost",
+			 (unsigned long long)session->result.lost);
+		mw_profile_add_comment(profile, text);
+	}
+}
+
+static void add_counts(mw_profile_t *profile, const mw_outside_session_t *session) {
 	const mw_outside_result_t *result = &session->result;
 	char text[160], since[MW_SHOW_BYTES];
 	mw_origin_t *origin = &profile->origin;
-	origin->program = mw_profile_intern(profile, session->process.name);
-	origin->format = mw_profile_intern(profile, "probes");
-	origin->pid = (uint32_t)session->process.pid;
 	for (size_t i = 0; i < result->stack_count; i++) {
 		origin->alloc_samples += result->stacks[i].allocated.samples;
 		origin->live_samples += result->stacks[i].live.samples;
@@ -61,11 +82,14 @@ static void add_origin(mw_profile_t *profile, const mw_outside_session_t *sessio
 	snprintf(text, sizeof(text),
 		 "sampled from outside since %s: blocks allocated before are not in it", since);
 	mw_profile_add_comment(profile, text);
-	if (result->lost > 0) {
-		snprintf(text, sizeof(text), "%llu samples were lost",
-			 (unsigned long long)result->lost);
-		mw_profile_add_comment(profile, text);
-	}
+}
+
+/* Returns the difference between the time of day and the clock of the samples. */
+static int64_t add_times(mw_profile_t *profile, const mw_outside_result_t *result) {
+	int64_t offset_ns = (int64_t)mw_now_ns() - (int64_t)(mw_monotonic_seconds() * 1e9);
+	profile->time_ns = (int64_t)result->end_ns + offset_ns;
+	profile->duration_ns = (int64_t)(result->seconds * 1e9);
+	return offset_ns;
 }
 
 mw_profile_t *mw_outside_profile(const mw_outside_session_t *session, bool only_old) {
@@ -77,14 +101,45 @@ mw_profile_t *mw_outside_profile(const mw_outside_session_t *session, bool only_
 	profile->period_type = (mw_value_type_t){mw_profile_intern(profile, "space"),
 						 mw_profile_intern(profile, "bytes")};
 	profile->period = (int64_t)session->options.mean_bytes;
-	/* Times of samples are by the other clock. */
-	int64_t offset_ns = (int64_t)mw_now_ns() - (int64_t)(mw_monotonic_seconds() * 1e9);
-	profile->time_ns = (int64_t)result->end_ns + offset_ns;
-	profile->duration_ns = (int64_t)(result->seconds * 1e9);
+	int64_t offset_ns = add_times(profile, result);
 	add_mappings(profile, result);
 	for (size_t i = 0; i < result->stack_count; i++)
 		if (!only_old || result->stacks[i].old.samples > 0)
 			add_stack(profile, &result->stacks[i], only_old, offset_ns);
-	add_origin(profile, session);
+	add_counts(profile, session);
+	add_origin(profile, session, "probes");
+	return profile;
+}
+
+static void add_cpu_stack(mw_profile_t *profile, const mw_outside_result_t *result,
+			  const mw_outside_stack_t *stack) {
+	const int64_t count = (int64_t)stack->allocated.samples;
+	const int64_t values[] = {count, count * profile->period};
+	const mw_outside_thread_t unknown = {.id = 0};
+	const mw_outside_thread_t *thread =
+		stack->thread > 0 ? &result->threads[stack->thread - 1] : &unknown;
+	const mw_label_t labels[] = {
+		{.key = mw_profile_intern(profile, MW_LABEL_THREAD),
+		 .text = mw_profile_intern(profile, thread->name)},
+		{.key = mw_profile_intern(profile, MW_LABEL_THREAD_ID), .number = thread->id},
+	};
+	uint32_t *locations = make_locations(profile, stack, true);
+	mw_profile_add_sample(profile, locations, stack->depth, values, labels,
+			      stack->thread > 0 ? 2 : 0);
+	free(locations);
+}
+
+mw_profile_t *mw_outside_cpu_profile(const mw_outside_session_t *session) {
+	const mw_outside_result_t *result = &session->result;
+	mw_profile_t *profile = mw_profile_new();
+	mw_profile_add_type(profile, "samples", "count");
+	profile->default_type = (uint32_t)mw_profile_add_type(profile, "cpu", "nanoseconds");
+	profile->period_type = profile->types[profile->default_type];
+	profile->period = 1000000000 / session->options.cpu_hz;
+	add_times(profile, result);
+	add_mappings(profile, result);
+	for (size_t i = 0; i < result->stack_count; i++)
+		add_cpu_stack(profile, result, &result->stacks[i]);
+	add_origin(profile, session, "kernel clock");
 	return profile;
 }

@@ -14,4 +14,7 @@
  * The caller frees it. */
 mw_profile_t *mw_outside_profile(const mw_outside_session_t *session, bool only_old);
 
+/* Returns a profile of CPU time without names.  The caller frees it. */
+mw_profile_t *mw_outside_cpu_profile(const mw_outside_session_t *session);
+
 #endif

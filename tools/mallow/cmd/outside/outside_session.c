@@ -36,6 +36,20 @@ static void begun(int pid) {
 	mw_complain("pid %d: sampling from outside; ^C ends it early", pid);
 }
 
+static void begun_cpu(int pid) {
+	mw_complain("pid %d: sampling CPU time from outside; ^C ends it early", pid);
+}
+
+/* Probes and the library would see each other's work; a clock may watch any process. */
+static int check_has_no_library(const mw_process_t *process, mw_error_t *error) {
+	if (!mw_process_has_library(process->pid))
+		return 0;
+	return mw_error_set(error,
+			    "pid %d: it runs with mallow already: 'mallow report %d' shows its "
+			    "profile",
+			    process->pid, process->pid);
+}
+
 static int find_process(const char *text, mw_process_t *out, mw_error_t *error) {
 	if (mw_live_process_find(text, out, error) != 0)
 		return -1;
@@ -43,11 +57,6 @@ static int find_process(const char *text, mw_process_t *out, mw_error_t *error) 
 		return mw_error_set(error, "pid %d: the process has ended", out->pid);
 	if (out->is_kernel)
 		return mw_error_set(error, "pid %d: it is a thread of the kernel", out->pid);
-	if (mw_process_has_library(out->pid))
-		return mw_error_set(error,
-				    "pid %d: it runs with mallow already: 'mallow report %d' shows "
-				    "its profile",
-				    out->pid, out->pid);
 	return 0;
 }
 
@@ -58,6 +67,9 @@ static int run(mw_outside_session_t *session, mw_error_t *error) {
 	if (stop_fd < 0)
 		return mw_error_set(error, "cannot make an event: %s", strerror(errno));
 	session->options.stop_fd = stop_fd;
+	session->options.pid = session->process.pid;
+	session->options.start_ticks = session->process.start_ticks;
+	session->options.progress = mw_terminal_columns(stderr) > 0 ? progress : NULL;
 	for (size_t i = 0; i < 3; i++)
 		sigaction(signals[i], &action, &former[i]);
 	int result = mw_outside_run(&session->options, &session->result, error);
@@ -78,18 +90,25 @@ int mw_outside_session(const mw_arguments_t *arguments, double seconds, double o
 	const mw_number_value_t *rate = &arguments->options.rate;
 	uint64_t mean_bytes = rate->given ? rate->number : MEAN_BYTES;
 	*out = (mw_outside_session_t){.process = {.pid = 0}};
-	if (find_process(arguments->operands[0], &out->process, error) != 0)
+	if (find_process(arguments->operands[0], &out->process, error) != 0 ||
+	    check_has_no_library(&out->process, error) != 0)
 		return -1;
 	out->options = (mw_outside_options_t){
-		.pid = out->process.pid,
-		.start_ticks = out->process.start_ticks,
 		.mean_bytes = arguments->options.exact.given ? 1 : mean_bytes,
 		.seconds = seconds,
 		.older_seconds = older_seconds,
 		.is_forced = arguments->options.force.given,
 		.begun = begun,
-		.progress = mw_terminal_columns(stderr) > 0 ? progress : NULL,
 	};
+	return run(out, error);
+}
+
+int mw_outside_session_cpu(const char *process, unsigned hz, double seconds,
+			   mw_outside_session_t *out, mw_error_t *error) {
+	*out = (mw_outside_session_t){.process = {.pid = 0}};
+	if (find_process(process, &out->process, error) != 0)
+		return -1;
+	out->options = (mw_outside_options_t){.cpu_hz = hz, .seconds = seconds, .begun = begun_cpu};
 	return run(out, error);
 }
 
@@ -113,12 +132,21 @@ void mw_outside_session_notes(const mw_outside_session_t *session) {
 		mw_complain("note: pid %d: there was no room for more samples after %.3g s", pid,
 			    result->seconds);
 	if (result->lost > 0)
-		mw_complain("note: pid %d: %llu of %llu samples were lost, because the process "
-			    "allocated faster than they could be read: sums are too small",
+		mw_complain("note: pid %d: %llu of %llu samples were lost, because they came "
+			    "faster than they could be read: sums are too small",
 			    pid, (unsigned long long)result->lost,
 			    (unsigned long long)(result->lost + result->samples));
 	if (result->unfollowed > 0)
 		mw_complain("note: pid %d: %llu sampled blocks count as freed, because the table "
 			    "of live ones was full or the block was too large to follow",
 			    pid, (unsigned long long)result->unfollowed);
+	if (result->truncated > 0)
+		mw_complain("note: pid %d: %llu of %llu stacks are truncated: more than %d KiB of "
+			    "a stack are not copied",
+			    pid, (unsigned long long)result->truncated,
+			    (unsigned long long)result->samples, MW_OUTSIDE_STACK_KIB);
+	if (result->is_user_only)
+		mw_complain("note: pid %d: CPU time in the kernel is left out: the kernel does not "
+			    "permit samples of it (kernel.perf_event_paranoid)",
+			    pid);
 }

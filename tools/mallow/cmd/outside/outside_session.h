@@ -16,11 +16,14 @@ typedef struct mw_outside_session {
 	mw_outside_result_t result;
 } mw_outside_session_t;
 
-/* Samples the process of the first operand, with --rate, --force, and for `seconds` (0: until ^C).
- * SIGINT, SIGTERM and SIGHUP end that early.  Returns 0: the caller calls
+/* Samples allocations of the process of the first operand, with --rate, --force, and for `seconds`
+ * (0: until ^C). SIGINT, SIGTERM and SIGHUP end that early.  Returns 0: the caller calls
  * mw_outside_session_release().  -1: `error` says what the user can do. */
 int mw_outside_session(const mw_arguments_t *arguments, double seconds, double older_seconds,
 		       mw_outside_session_t *out, mw_error_t *error);
+/* The same of CPU time; `process` is a pid or a name. */
+int mw_outside_session_cpu(const char *process, unsigned hz, double seconds,
+			   mw_outside_session_t *out, mw_error_t *error);
 void mw_outside_session_release(mw_outside_session_t *session);
 
 /* Prints on stderr why the sampling ended early, and what the result lacks. */

@@ -49,22 +49,6 @@ static uint32_t module_mapping(mw_builder_t *b, size_t module_index) {
 	return b->mappings[module_index];
 }
 
-/* The kernel's code counts as a module of its own: all of its upper half of addresses. */
-#define KERNEL_START (~MW_FRAME_ADDRESS_MASK | UINT64_C(1) << 47)
-
-static uint32_t kernel_mapping(mw_builder_t *b) {
-	if (b->kernel == 0) {
-		const mw_mapping_t mapping = {
-			.start = KERNEL_START,
-			.limit = UINT64_MAX,
-			.path = mw_profile_intern(b->profile, MW_KERNEL_MAPPING),
-			.build_id = mw_profile_intern(b->profile, ""),
-		};
-		b->kernel = mw_profile_add_mapping(b->profile, &mapping);
-	}
-	return b->kernel;
-}
-
 /* Interns a text of the snapshot; 0: it is damaged, or a full file system did not keep it. */
 static mw_string_t script_text(mw_builder_t *b, uint32_t number) {
 	const mw_snapshot_t *snapshot = b->snapshot;
@@ -123,8 +107,8 @@ static uint32_t make_location(mw_builder_t *b, uint64_t frame) {
 		address--;
 	uint32_t mapping = module > 0 ? module_mapping(b, module - 1) : 0;
 	if (is_kernel) {
-		address |= KERNEL_START;
-		mapping = kernel_mapping(b);
+		address |= MW_KERNEL_START;
+		mapping = mw_profile_add_kernel_mapping(b->profile);
 	}
 	if (module > 0 && mw_script_is_module(b->snapshot->modules[module - 1].start))
 		return script_location(b, mapping, address);

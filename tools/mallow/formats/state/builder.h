@@ -21,7 +21,6 @@ typedef struct mw_builder {
 	/* Location that replaces a stack whose frames are not known; 0 = not added yet. */
 	uint32_t unknown;
 	uint32_t truncated;  /* location that replaces missing callers; 0 = not added yet */
-	uint32_t kernel;     /* mapping of the kernel; 0 = not added yet */
 	size_t depth;        /* frames of the current stack */
 	uint32_t *functions; /* functions[i]: number of script function i; 0 = not added yet */
 	/* snapshot.c: groups of the live samples, ordered by stack */

@@ -66,12 +66,12 @@ int mw_bpf_map_new(const mw_bpf_map_shape_t *shape, mw_error_t *error) {
 		.value_bytes = shape->value_bytes,
 		.entries = shape->entries,
 	};
-	char what[48];
+	char what[64];
 	snprintf(attributes.name, sizeof(attributes.name), "%s", shape->name);
 	int fd = (int)call(BPF_MAP_CREATE, &attributes, sizeof(attributes));
 	if (fd >= 0)
 		return fd;
-	snprintf(what, sizeof(what), "BPF map %s", shape->name);
+	snprintf(what, sizeof(what), "cannot make BPF map %s", shape->name);
 	return mw_bpf_refused(what, errno, error);
 }
 
@@ -104,7 +104,7 @@ const char *mw_bpf_verifier_reason(char *log) {
 static int say_why(program_load_t *attributes, const char *name, mw_error_t *error) {
 	char what[64], *log = mw_xcalloc(LOG_BYTES, 1);
 	int number = errno;
-	snprintf(what, sizeof(what), "BPF program %s", name);
+	snprintf(what, sizeof(what), "cannot load BPF program %s", name);
 	attributes->log_level = 1;
 	attributes->log_bytes = LOG_BYTES;
 	attributes->log = (uintptr_t)log;
@@ -125,7 +125,7 @@ static int say_why(program_load_t *attributes, const char *name, mw_error_t *err
 int mw_bpf_program_load(mw_bpf_code_t *code, const char *name, uint32_t attach_type,
 			mw_error_t *error) {
 	if (!mw_bpf_finish(code))
-		return mw_error_set(error, "BPF program %s: it does not fit its table", name);
+		return mw_error_set(error, "cannot load BPF program %s: too long", name);
 	program_load_t attributes = {
 		.type = BPF_PROG_TYPE_KPROBE,
 		.count = code->count,

@@ -95,7 +95,7 @@ int mw_probe_maps_open(mw_probe_maps_t *maps, uint64_t mean_bytes, mw_error_t *e
 	}
 	fill_gaps(gaps, (double)mean_bytes);
 	if (is_made && (!mw_bpf_map_write(maps->gaps, key, gaps) || !mw_probe_maps_reset(maps))) {
-		mw_error_set(error, "BPF maps: cannot fill them");
+		mw_error_set(error, "cannot fill the BPF maps");
 		is_made = false;
 	}
 	free(gaps);

@@ -436,7 +436,7 @@ int mw_probe_load(const mw_probe_plan_t *plan, mw_probe_kind_t kind, mw_error_t 
 	if (plan->way == MW_PROBE_SESSION) {
 		mw_bpf_label(c, L_RETURN);
 		if (!mw_bpf_close_labels(c))
-			return mw_error_set(error, "BPF program %s: it does not fit its table",
+			return mw_error_set(error, "cannot load BPF program %s: too long",
 					    names[kind]);
 		write_return(c, plan->maps);
 	}

@@ -33,6 +33,7 @@ enum {
 	MW_PROBE_PAGE_BYTES = 4096,
 	MW_PROBE_PAGES_MAX = 8,  /* of a stack */
 	MW_PROBE_REGISTERS = 17, /* by DWARF's numbers; the last one is the PC */
+	MW_PROBE_STACK_POINTER = 7,
 	MW_PROBE_LIVE_MAX = 1 << 16,
 	MW_PROBE_GAPS = 4096,
 };

@@ -18,11 +18,11 @@ int mw_bpf_ring_open(mw_bpf_ring_t *ring, int map, size_t bytes, mw_error_t *err
 	*ring = (mw_bpf_ring_t){.map = map, .bytes = bytes};
 	void *own = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
 	if (own == MAP_FAILED)
-		return mw_error_set(error, "BPF ring: cannot map it: %s", strerror(errno));
+		return mw_error_set(error, "cannot map the BPF ring: %s", strerror(errno));
 	void *its = mmap(NULL, page + 2 * bytes, PROT_READ, MAP_SHARED, map, (off_t)page);
 	if (its == MAP_FAILED) {
 		munmap(own, page);
-		return mw_error_set(error, "BPF ring: cannot map it: %s", strerror(errno));
+		return mw_error_set(error, "cannot map the BPF ring: %s", strerror(errno));
 	}
 	ring->consumed = own;
 	ring->produced = its;

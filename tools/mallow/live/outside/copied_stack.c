@@ -10,8 +10,11 @@
 
 #include "model/memory.h"
 
+/* No stack is that large: an address so far above is no address of the stack. */
+#define STACK_BYTES_MAX ((uint64_t)8 << 20)
+
 /* Numbers of registers (live/bpf/programs.h). */
-enum { STACK_POINTER = 7, PC = MW_PROBE_REGISTERS - 1 };
+enum { STACK_POINTER = MW_PROBE_STACK_POINTER, PC = MW_PROBE_REGISTERS - 1 };
 
 struct mw_copied_stacks {
 	Dwfl *dwfl;
@@ -20,13 +23,11 @@ struct mw_copied_stacks {
 	int pid;
 	bool is_attached;
 	/* The walk at hand. */
-	const uint64_t *registers;
-	uint64_t caller; /* return address of the probed function */
-	const uint8_t *memory;
-	uint64_t start;
-	size_t copied;
+	const mw_copied_thread_t *thread;
+	uint64_t caller; /* return address of the function, if is_at_entry */
 	uint64_t *frames;
 	size_t count;
+	bool is_cut;
 };
 
 /* The unwind tables are in the files themselves: nothing is searched. */
@@ -64,12 +65,17 @@ static bool get_thread(Dwfl *dwfl, pid_t thread, void *argument, void **out) {
 }
 
 static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *result, void *argument) {
-	const mw_copied_stacks_t *stacks = argument;
+	mw_copied_stacks_t *stacks = argument;
+	const mw_copied_thread_t *thread = stacks->thread;
 	(void)dwfl;
-	if (address < stacks->start || address - stacks->start > stacks->copied ||
-	    stacks->copied - (address - stacks->start) < sizeof(uint64_t))
+	if (address < thread->start)
 		return false;
-	memcpy(result, stacks->memory + (address - stacks->start), sizeof(uint64_t));
+	uint64_t offset = address - thread->start;
+	if (offset > thread->copied || thread->copied - offset < sizeof(uint64_t)) {
+		stacks->is_cut |= offset < STACK_BYTES_MAX;
+		return false;
+	}
+	memcpy(result, thread->memory + offset, sizeof(uint64_t));
 	return true;
 }
 
@@ -77,9 +83,11 @@ static bool set_registers(Dwfl_Thread *thread, void *argument) {
 	const mw_copied_stacks_t *stacks = argument;
 	Dwarf_Word words[MW_PROBE_REGISTERS];
 	for (int i = 0; i < MW_PROBE_REGISTERS; i++)
-		words[i] = stacks->registers[i];
-	words[STACK_POINTER] += sizeof(uint64_t);
-	words[PC] = stacks->caller;
+		words[i] = stacks->thread->registers[i];
+	if (stacks->thread->is_at_entry) {
+		words[STACK_POINTER] += sizeof(uint64_t);
+		words[PC] = stacks->caller;
+	}
 	return dwfl_thread_state_registers(thread, 0, MW_PROBE_REGISTERS, words);
 }
 
@@ -97,9 +105,9 @@ static int take_frame(Dwfl_Frame *frame, void *argument) {
 	if (!dwfl_frame_pc(frame, &pc, &is_exact) || pc == 0 ||
 	    stacks->count == MW_OUTSIDE_FRAMES_MAX)
 		return DWARF_CB_ABORT;
-	/* The walk begins in the caller: its first address is a return address, too. */
-	bool is_first = stacks->count == 1;
-	stacks->frames[stacks->count++] = is_exact && !is_first ? pc : pc - 1;
+	/* A walk that begins in the caller: its first address is a return address, too. */
+	bool is_caller = stacks->thread->is_at_entry && stacks->count == 1;
+	stacks->frames[stacks->count++] = is_exact && !is_caller ? pc : pc - 1;
 	return DWARF_CB_OK;
 }
 
@@ -151,24 +159,32 @@ void mw_copied_stacks_free(mw_copied_stacks_t *stacks) {
 	free(stacks);
 }
 
-size_t mw_copied_stacks_walk(mw_copied_stacks_t *stacks,
-			     const uint64_t registers[MW_PROBE_REGISTERS], const uint8_t *memory,
-			     uint64_t start, size_t copied,
-			     uint64_t frames[MW_OUTSIDE_FRAMES_MAX]) {
-	stacks->registers = registers;
-	stacks->memory = memory;
-	stacks->start = start;
-	stacks->copied = copied;
-	stacks->frames = frames;
-	stacks->count = 1;
-	frames[0] = registers[PC];
-	/* Where a probe is, the stack pointer is as at the call, and musl has no unwind tables. */
+/* Where a probe is, the stack pointer is as at the call, and musl has no unwind tables. */
+static void walk_from_entry(mw_copied_stacks_t *stacks) {
+	const uint64_t *registers = stacks->thread->registers;
 	Dwarf_Word caller;
+	stacks->frames[stacks->count++] = registers[PC];
 	if (!read_memory(stacks->dwfl, registers[STACK_POINTER], &caller, stacks))
-		return stacks->count;
+		return;
 	stacks->caller = caller;
 	dwfl_getthread_frames(stacks->dwfl, stacks->pid, take_frame, stacks);
 	if (stacks->count == 1 && caller != 0)
-		frames[stacks->count++] = caller - 1;
+		stacks->frames[stacks->count++] = caller - 1;
+}
+
+size_t mw_copied_stacks_walk(mw_copied_stacks_t *stacks, const mw_copied_thread_t *thread,
+			     uint64_t frames[MW_OUTSIDE_FRAMES_MAX], bool *is_cut) {
+	stacks->thread = thread;
+	stacks->frames = frames;
+	stacks->count = 0;
+	stacks->is_cut = false;
+	if (thread->is_at_entry)
+		walk_from_entry(stacks);
+	else
+		dwfl_getthread_frames(stacks->dwfl, stacks->pid, take_frame, stacks);
+	if (stacks->count == 0)
+		frames[stacks->count++] = thread->registers[PC];
+	if (is_cut != NULL)
+		*is_cut = stacks->is_cut;
 	return stacks->count;
 }

@@ -22,11 +22,19 @@ mw_copied_stacks_t *mw_copied_stacks_new(mw_outside_modules_t *modules, int pid,
 void mw_copied_stacks_renew(mw_copied_stacks_t *stacks);
 void mw_copied_stacks_free(mw_copied_stacks_t *stacks);
 
+/* A thread at the moment of a sample.  Nothing of it is the walker's. */
+typedef struct mw_copied_thread {
+	const uint64_t *registers; /* MW_PROBE_REGISTERS of them */
+	const uint8_t *memory;
+	uint64_t start;   /* address of `memory` in the process */
+	size_t copied;    /* bytes that `memory` holds */
+	bool is_at_entry; /* the PC is at the first instruction of a function */
+} mw_copied_thread_t;
+
 /* Writes the addresses of the frames, innermost first: the PC, then return addresses minus 1 (of a
- * frame that a signal interrupted: its PC).  `copied`: bytes from `start` on that `memory` holds.
- * Returns their number, at least 1. */
-size_t mw_copied_stacks_walk(mw_copied_stacks_t *stacks,
-			     const uint64_t registers[MW_PROBE_REGISTERS], const uint8_t *memory,
-			     uint64_t start, size_t copied, uint64_t frames[MW_OUTSIDE_FRAMES_MAX]);
+ * frame that a signal interrupted: its PC).  Returns their number, at least 1. `is_cut`: the walk
+ * needed memory above what was copied; may be NULL. */
+size_t mw_copied_stacks_walk(mw_copied_stacks_t *stacks, const mw_copied_thread_t *thread,
+			     uint64_t frames[MW_OUTSIDE_FRAMES_MAX], bool *is_cut);
 
 #endif

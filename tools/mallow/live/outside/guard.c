@@ -141,7 +141,7 @@ int mw_outside_cost_measure(const mw_probe_plan_t *plan, const mw_outside_functi
 	if (measure_hits(plan, &hits, error) != 0)
 		return -1;
 	if (!mw_probe_maps_reset(plan->maps))
-		return mw_error_set(error, "BPF maps: cannot write them");
+		return mw_error_set(error, "cannot write the BPF maps");
 	if (mw_outside_count(&probes, plan, functions, modules, pid, error) != 0) {
 		mw_uprobes_detach(&probes);
 		return -1;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "live/bpf/ring.h"
+#include "live/outside/cpu_clock.h"
 #include "live/outside/guard.h"
 #include "live/outside/result_lines.h"
 #include "live/outside/samples.h"
@@ -40,6 +41,7 @@ typedef struct watch {
 	mw_probe_plan_t plan;
 	mw_uprobes_t probes;
 	mw_bpf_ring_t ring;
+	mw_cpu_clock_t clock;
 	mw_outside_samples_t *samples;
 	mw_outside_cost_t cost;
 	uint64_t stack_start, cpu_ns; /* at the begin */
@@ -120,14 +122,13 @@ static int check_cost(watch_t *watch, mw_error_t *error) {
 			    MW_OUTSIDE_SHARE_MAX * 100);
 }
 
-static int prepare(watch_t *watch, mw_error_t *error) {
+static int prepare_probes(watch_t *watch, mw_error_t *error) {
 	const mw_outside_options_t *options = watch->options;
 	watch->plan.way = mw_probe_way(&watch->plan.session_type);
 	if (options->has_return_probes)
 		watch->plan.way = MW_PROBE_RETURNS;
 	watch->plan.new_bytes_max = new_bytes_max(options->pid);
 	watch->result->follows_new = watch->plan.new_bytes_max != 0;
-	watch->stack_start = stack_start(options->pid);
 	if (find_functions(watch, error) != 0 || check_cost(watch, error) != 0)
 		return -1;
 	if (mw_probe_maps_open(&watch->maps, options->mean_bytes, error) != 0)
@@ -137,15 +138,40 @@ static int prepare(watch_t *watch, mw_error_t *error) {
 		return -1;
 	watch->samples = mw_outside_samples_new(options->pid, &watch->maps, &watch->modules,
 						&watch->functions, error);
-	if (watch->samples == NULL)
+	return watch->samples != NULL ? 0 : -1;
+}
+
+static int prepare_clock(watch_t *watch, mw_error_t *error) {
+	int pid = watch->options->pid;
+	if (mw_outside_modules_read(&watch->modules, pid, error) != 0)
+		return -1;
+	watch->samples = mw_outside_samples_new(pid, NULL, &watch->modules, NULL, error);
+	return watch->samples != NULL ? 0 : -1;
+}
+
+static int prepare(watch_t *watch, mw_error_t *error) {
+	const mw_outside_options_t *options = watch->options;
+	bool is_cpu = options->cpu_hz > 0;
+	watch->stack_start = stack_start(options->pid);
+	if ((is_cpu ? prepare_clock : prepare_probes)(watch, error) != 0)
 		return -1;
 	if (!mw_reach_holds(&watch->reach))
 		return mw_error_set(error, "pid %d: the process has %s", options->pid,
 				    mw_process_end(options->pid, options->start_ticks));
 	watch->cpu_ns = mw_outside_cpu_ns(options->pid);
 	watch->begin_seconds = mw_monotonic_seconds();
+	if (is_cpu)
+		return mw_cpu_clock_open(&watch->clock, options->pid, options->cpu_hz, error);
 	return mw_outside_probe(&watch->probes, &watch->plan, &watch->functions, &watch->modules,
 				options->pid, error);
+}
+
+/* Takes samples that are there, a number of them at most.  Returns how many. */
+static size_t take_samples(watch_t *watch) {
+	if (watch->options->cpu_hz > 0)
+		return mw_cpu_clock_read(&watch->clock, mw_outside_samples_take_cpu,
+					 watch->samples);
+	return mw_bpf_ring_read(&watch->ring, BATCH, mw_outside_samples_take, watch->samples);
 }
 
 /* What the probes have cost since the begin. */
@@ -175,7 +201,7 @@ static bool is_over(watch_t *watch, bool is_stopped, bool has_ended) {
 		result->end = MW_OUTSIDE_INTERRUPTED;
 	else if (mw_outside_samples_are_full(watch->samples))
 		result->end = MW_OUTSIDE_FULL;
-	else if (!options->is_forced &&
+	else if (!options->is_forced && options->cpu_hz == 0 &&
 		 (result->end_share = share_so_far(watch, result->seconds)) > 0)
 		result->end = MW_OUTSIDE_COSTLY;
 	return result->end != MW_OUTSIDE_TIME ||
@@ -196,12 +222,14 @@ static void sample(watch_t *watch) {
 	bool goes_on = true;
 	while (goes_on) {
 		struct pollfd fds[] = {
-			{.fd = watch->maps.ring, .events = POLLIN},
+			{.fd = watch->options->cpu_hz > 0 ? watch->clock.ready_fd
+							  : watch->maps.ring,
+			 .events = POLLIN},
 			{.fd = watch->options->stop_fd, .events = POLLIN},
 			{.fd = watch->reach.pidfd, .events = POLLIN},
 		};
 		poll(fds, 3, STEP_MS);
-		mw_bpf_ring_read(&watch->ring, BATCH, mw_outside_samples_take, watch->samples);
+		take_samples(watch);
 		bool is_news = fds[1].revents != 0 || fds[2].revents != 0;
 		double now = mw_monotonic_seconds();
 		if (!is_news && now - looked < STEP_MS / 1e3)
@@ -212,13 +240,20 @@ static void sample(watch_t *watch) {
 	}
 }
 
-static void finish(watch_t *watch) {
+/* Adds up what the clock and the samples have counted. */
+static void finish_clock(watch_t *watch) {
+	mw_outside_result_t *result = watch->result;
+	size_t count;
+	const mw_outside_stack_t *stacks = mw_outside_samples_stacks(watch->samples, &count);
+	for (size_t i = 0; i < count; i++)
+		result->samples += stacks[i].allocated.samples;
+	result->lost = watch->clock.lost;
+	result->is_user_only = watch->clock.is_user_only;
+}
+
+static void finish_probes(watch_t *watch) {
 	mw_outside_result_t *result = watch->result;
 	uint64_t older_ns = (uint64_t)(watch->options->older_seconds * 1e9);
-	result->end_ns = (uint64_t)(mw_monotonic_seconds() * 1e9);
-	mw_uprobes_detach(&watch->probes);
-	while (mw_bpf_ring_read(&watch->ring, BATCH, mw_outside_samples_take, watch->samples) > 0)
-		continue;
 	mw_outside_samples_end(watch->samples,
 			       result->end_ns > older_ns ? result->end_ns - older_ns : 0);
 	mw_probe_counts_t counts = mw_probe_maps_counts(&watch->maps);
@@ -233,10 +268,20 @@ static void finish(watch_t *watch) {
 	result->hit_ns = watch->cost.call_ns;
 }
 
+static void finish(watch_t *watch) {
+	watch->result->end_ns = (uint64_t)(mw_monotonic_seconds() * 1e9);
+	mw_uprobes_detach(&watch->probes);
+	mw_cpu_clock_stop(&watch->clock);
+	while (take_samples(watch) > 0)
+		continue;
+	(watch->options->cpu_hz > 0 ? finish_clock : finish_probes)(watch);
+}
+
 static void release(watch_t *watch) {
 	mw_uprobes_detach(&watch->probes);
 	mw_bpf_ring_close(&watch->ring);
 	mw_probe_maps_close(&watch->maps);
+	mw_cpu_clock_close(&watch->clock);
 	if (watch->samples != NULL)
 		mw_outside_samples_free(watch->samples);
 	mw_outside_functions_release(&watch->functions);
@@ -248,7 +293,7 @@ static void release(watch_t *watch) {
  * ends this process, too. */
 static int work(const void *context, FILE *out, mw_error_t *error) {
 	mw_outside_result_t result = {.end = MW_OUTSIDE_TIME};
-	watch_t watch = {.options = context, .result = &result};
+	watch_t watch = {.options = context, .result = &result, .clock.ready_fd = -1};
 	const mw_process_key_t key = {.pid = watch.options->pid,
 				      .start_ticks = watch.options->start_ticks};
 	static const int ignored[] = {SIGINT, SIGTERM, SIGHUP};
@@ -302,5 +347,6 @@ void mw_outside_result_release(mw_outside_result_t *result) {
 	}
 	free(result->stacks);
 	free(result->mappings);
+	free(result->threads);
 	*result = (mw_outside_result_t){.end = MW_OUTSIDE_TIME};
 }

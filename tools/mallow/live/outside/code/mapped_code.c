@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,11 +29,59 @@ static size_t find(const mw_outside_modules_t *modules, const mw_map_t *map) {
 	return i;
 }
 
+/* The kernel's links take CAP_CHECKPOINT_RESTORE: without it a file is opened by its name, and is
+ * taken if it is the one that is mapped. */
+static int open_mapped(int pid, const mw_map_t *map) {
+	char path[64], *named = NULL;
+	struct stat info;
+	int thread = mw_process_thread(pid);
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, thread, map->start,
+		 map->limit);
+	int fd = mw_open_regular_file(path);
+	if (fd >= 0 || (errno != EPERM && errno != EACCES))
+		return fd;
+	if (asprintf(&named, "/proc/%d/root%s", thread, map->name) < 0)
+		return -1;
+	fd = mw_open_regular_file(named);
+	free(named);
+	if (fd >= 0 &&
+	    (fstat(fd, &info) != 0 || info.st_dev != map->device || info.st_ino != map->inode)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* The code that the kernel maps into each process is the same in this one. */
+static int copy_vdso(const mw_map_t *map) {
+	const void *own = (const void *)getauxval(AT_SYSINFO_EHDR); // NOLINT
+	size_t bytes = (size_t)(map->limit - map->start);
+	mw_maps_t maps;
+	mw_map_t its = {.start = 0};
+	bool is_same = own != NULL && mw_maps_open(&maps, getpid());
+	if (!is_same)
+		return -1;
+	while (mw_maps_next(&maps, "", &its) && its.start != (uint64_t)(uintptr_t)own)
+		continue;
+	mw_maps_close(&maps);
+	if (its.start != (uint64_t)(uintptr_t)own || its.limit - its.start != bytes)
+		return -1;
+	int fd = memfd_create("vdso", MFD_CLOEXEC);
+	if (fd >= 0 && write(fd, own, bytes) != (ssize_t)bytes) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static bool is_vdso(const mw_map_t *map) {
+	return map->inode == 0 && strcmp(map->name, "[vdso]") == 0;
+}
+
 static bool add(mw_outside_modules_t *modules, int pid, const mw_map_t *map, uint64_t base) {
-	char path[96];
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
-		 mw_process_thread(pid), map->start, map->limit);
-	int fd = modules->count < MODULES_MAX ? mw_open_regular_file(path) : -1;
+	int fd = -1;
+	if (modules->count < MODULES_MAX)
+		fd = is_vdso(map) ? copy_vdso(map) : open_mapped(pid, map);
 	if (fd < 0)
 		return false;
 	modules->all = mw_grow(modules->all, &modules->capacity, modules->count + 1,
@@ -58,7 +108,7 @@ int mw_outside_modules_read(mw_outside_modules_t *modules, int pid, mw_error_t *
 				    strerror(errno));
 	modules->range_count = 0;
 	while (mw_maps_next(&maps, "", &map)) {
-		if (map.inode == 0)
+		if (map.inode == 0 && !is_vdso(&map))
 			continue;
 		if (map.inode != inode || map.device != device)
 			base = map.start;
