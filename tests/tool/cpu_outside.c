@@ -4,6 +4,7 @@
  * b MS    MS milliseconds in heavy() and a third of that in light(), in turns
  * t MS    a new thread with the name "worker!" uses MS milliseconds in in_thread()
  * k MS    MS milliseconds, most of it in the kernel, in copy_zeros()
+ * m MS    MS milliseconds of malloc and free in allocate()
  * d MS    MS milliseconds below 64 KiB of stack
  * c MS    a forked child uses MS milliseconds in in_child()
  * e       executes itself
@@ -86,6 +87,15 @@ __attribute__((noinline)) static void deep(int levels, long long us) {
 	number += (unsigned long)room[levels];
 }
 
+__attribute__((noinline)) static void allocate(long long us) {
+	static void *volatile blocks[64];
+	for (long long end = used_us() + us; used_us() < end;)
+		for (int i = 0; i < 1000; i++) {
+			free(blocks[i % 64]);
+			blocks[i % 64] = malloc(100 + (size_t)i);
+		}
+}
+
 static void *wait_always(void *argument) {
 	(void)argument;
 	for (;;)
@@ -101,6 +111,8 @@ static void obey(char command, long long us, char **words) {
 		in_turns(us);
 	if (command == 'k')
 		copy_zeros(us);
+	if (command == 'm')
+		allocate(us);
 	if (command == 'd')
 		deep(8, us);
 	if (command == 't') {

@@ -171,6 +171,12 @@ if "$mallow" attach "$pid" >out 2>err; then
     tell b 300
     end
     near "attached" "$(spent --focus '^in_turns$')" "$used_us" $((3000 + used_us / 20))
+    begin "$pid"
+    tell m 300
+    end
+    near "attached, in malloc" "$(spent --focus '^allocate$')" "$used_us" $((3000 + used_us / 20))
+    [ "$(spent --focus 'mallow attach')" -gt 0 ] || fail "the code of attach is not named"
+    [ "$(spent --focus 'unknown')" = 0 ] || fail "there are functions without a name"
     [ "$interrupted" = 0 ] || fail "$interrupted system calls returned EINTR"
     for option in --wall --locks --memory-cost --event=page-faults; do
         try 2 "$mallow" cpu "$option" --for 0.1 "$pid"

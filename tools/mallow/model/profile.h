@@ -85,6 +85,8 @@ typedef struct mw_label {
 
 /* Path of the mapping of the kernel's code; perf has this name for it. */
 #define MW_KERNEL_MAPPING "[kernel.kallsyms]"
+/* Path of the mapping of the code that `mallow attach` has put into a process. */
+#define MW_ATTACH_MAPPING "[mallow attach]"
 /* The kernel's code has addresses from here on, and no program's has. */
 #define MW_KERNEL_START (~UINT64_C(0) << 47)
 

@@ -24,6 +24,16 @@ static void add_mappings(mw_profile_t *profile, const mw_outside_result_t *resul
 	}
 }
 
+/* All of the code of `mallow attach` is one function: nobody wants to know which one. */
+static void name_attached(mw_profile_t *p, uint32_t mapping, uint32_t location) {
+	if (strcmp(mw_profile_string(p, p->mappings[mapping].path), MW_ATTACH_MAPPING) != 0)
+		return;
+	mw_string_t name = mw_profile_intern(p, MW_ATTACH_MAPPING);
+	const mw_function_t function = {.name = name, .system_name = name};
+	const mw_line_t line = {.function = mw_profile_add_function(p, &function)};
+	mw_profile_set_lines(p, location, &line, 1);
+}
+
 /* The caller frees them. `has_pc`: the innermost frame is no return address. */
 static uint32_t *make_locations(mw_profile_t *profile, const mw_outside_stack_t *stack,
 				bool has_pc) {
@@ -34,6 +44,7 @@ static uint32_t *make_locations(mw_profile_t *profile, const mw_outside_stack_t 
 					   ? mw_profile_add_kernel_mapping(profile)
 					   : mw_profile_find_mapping(profile, frame);
 		locations[i] = mw_profile_add_location(profile, mapping, frame, has_pc && i == 0);
+		name_attached(profile, mapping, locations[i]);
 	}
 	return locations;
 }

@@ -2,9 +2,11 @@
  * mapped_code.c -- reads /proc/<pid>/maps and opens /proc/<pid>/map_files. */
 #include "live/outside/code/mapped_code.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +19,24 @@
 #include "live/process/maps.h"
 #include "live/process/process.h"
 #include "model/memory.h"
+#include "model/profile.h"
+#include "state/attach.h"
 
 /* Most files that are looked at: each takes a descriptor. */
 #define MODULES_MAX 600
+/* Of the code of `mallow attach`: at least its size, and where its notes are. */
+#define BLOB_BYTES_MAX ((size_t)1 << 20)
+#define HEAD_BYTES ((size_t)4096)
+
+/* Code without a file is told apart by its address. */
+static bool is_of(const mw_map_t *map, const mw_outside_module_t *module) {
+	return module->inode == map->inode && module->device == map->device &&
+	       (map->inode != 0 || module->base == map->start);
+}
 
 static size_t find(const mw_outside_modules_t *modules, const mw_map_t *map) {
 	size_t i = 0;
-	while (i < modules->count &&
-	       (modules->all[i].inode != map->inode || modules->all[i].device != map->device))
+	while (i < modules->count && !is_of(map, &modules->all[i]))
 		i++;
 	return i;
 }
@@ -52,6 +64,16 @@ static int open_mapped(int pid, const mw_map_t *map) {
 	return fd;
 }
 
+/* Returns a file without a name that has the bytes, or -1. */
+static int file_of(const void *memory, size_t bytes) {
+	int fd = memfd_create("code", MFD_CLOEXEC);
+	if (fd >= 0 && write(fd, memory, bytes) != (ssize_t)bytes) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
 /* The code that the kernel maps into each process is the same in this one. */
 static int copy_vdso(const mw_map_t *map) {
 	const void *own = (const void *)getauxval(AT_SYSINFO_EHDR); // NOLINT
@@ -66,12 +88,50 @@ static int copy_vdso(const mw_map_t *map) {
 	mw_maps_close(&maps);
 	if (its.start != (uint64_t)(uintptr_t)own || its.limit - its.start != bytes)
 		return -1;
-	int fd = memfd_create("vdso", MFD_CLOEXEC);
-	if (fd >= 0 && write(fd, own, bytes) != (ssize_t)bytes) {
-		close(fd);
-		return -1;
+	return file_of(own, bytes);
+}
+
+/* Whether the first bytes of a mapping are those of the code of `mallow attach` (state/attach.h).
+ */
+static bool is_blob_head(const void *head, size_t bytes) {
+	static const struct {
+		uint32_t name_bytes, value_bytes, type;
+		char name[sizeof(MW_ATTACH_NOTE_OWNER)];
+	} note = {sizeof(MW_ATTACH_NOTE_OWNER), sizeof(mw_attach_note_t), MW_ATTACH_NOTE_TYPE,
+		  MW_ATTACH_NOTE_OWNER};
+	size_t length = offsetof(__typeof__(note), name) + sizeof(note.name);
+	return bytes > SELFMAG && memcmp(head, ELFMAG, SELFMAG) == 0 &&
+	       memmem(head, bytes, &note, length) != NULL;
+}
+
+/* Copies the code that `mallow attach` has put into the process, with its unwind tables. */
+static int copy_blob(int pid, const mw_map_t *map) {
+	char path[64];
+	uint8_t head[HEAD_BYTES];
+	Elf64_Ehdr *image = NULL;
+	int fd = -1;
+	size_t bytes = (size_t)(map->limit - map->start);
+	snprintf(path, sizeof(path), "/proc/%d/mem", mw_process_thread(pid));
+	int memory = open(path, O_RDONLY | O_CLOEXEC);
+	/* Code of JIT compilers has no file either. */
+	if (memory >= 0 && bytes >= HEAD_BYTES && bytes <= BLOB_BYTES_MAX &&
+	    pread(memory, head, HEAD_BYTES, (off_t)map->start) == (ssize_t)HEAD_BYTES &&
+	    is_blob_head(head, HEAD_BYTES))
+		image = mw_xcalloc(1, bytes);
+	if (image != NULL && pread(memory, image, bytes, (off_t)map->start) == (ssize_t)bytes) {
+		/* The table of sections is not in memory. */
+		image->e_shoff = 0;
+		image->e_shnum = image->e_shstrndx = 0;
+		fd = file_of(image, bytes);
 	}
+	free(image);
+	if (memory >= 0)
+		close(memory);
 	return fd;
+}
+
+static bool has_no_file(const mw_map_t *map) {
+	return map->inode == 0 && map->name[0] == '\0';
 }
 
 static bool is_vdso(const mw_map_t *map) {
@@ -81,7 +141,9 @@ static bool is_vdso(const mw_map_t *map) {
 static bool add(mw_outside_modules_t *modules, int pid, const mw_map_t *map, uint64_t base) {
 	int fd = -1;
 	if (modules->count < MODULES_MAX)
-		fd = is_vdso(map) ? copy_vdso(map) : open_mapped(pid, map);
+		fd = is_vdso(map)       ? copy_vdso(map)
+		     : has_no_file(map) ? copy_blob(pid, map)
+					: open_mapped(pid, map);
 	if (fd < 0)
 		return false;
 	modules->all = mw_grow(modules->all, &modules->capacity, modules->count + 1,
@@ -91,7 +153,7 @@ static bool add(mw_outside_modules_t *modules, int pid, const mw_map_t *map, uin
 		.device = map->device,
 		.inode = map->inode,
 		.base = base,
-		.path = mw_xstrdup(map->name),
+		.path = mw_xstrdup(has_no_file(map) ? MW_ATTACH_MAPPING : map->name),
 	};
 	return true;
 }
@@ -108,9 +170,9 @@ int mw_outside_modules_read(mw_outside_modules_t *modules, int pid, mw_error_t *
 				    strerror(errno));
 	modules->range_count = 0;
 	while (mw_maps_next(&maps, "", &map)) {
-		if (map.inode == 0 && !is_vdso(&map))
+		if (map.inode == 0 && !is_vdso(&map) && !has_no_file(&map))
 			continue;
-		if (map.inode != inode || map.device != device)
+		if (map.inode == 0 || map.inode != inode || map.device != device)
 			base = map.start;
 		inode = map.inode;
 		device = map.device;
