@@ -42,8 +42,9 @@ int mw_no_state_file_explain(const mw_process_t *process, mw_error_t *error) {
 				    process->pid, process->name);
 	return mw_error_set(error,
 			    "pid %d (%s): the process does not run mallow; start it with 'mallow "
-			    "run PROGRAM', or with LD_PRELOAD set to libmallow.so",
-			    process->pid, process->name);
+			    "run PROGRAM', or with LD_PRELOAD set to libmallow.so; 'mallow attach "
+			    "%d' profiles its heap from now on",
+			    process->pid, process->name, process->pid);
 }
 
 const char *mw_no_state_file_words(int pid) {
