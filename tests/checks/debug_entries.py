@@ -15,7 +15,7 @@ build, least = pathlib.Path(sys.argv[1]), int(sys.argv[2])
 WANTED = re.compile(r"(program|torture|misuse/(secure-|attacks-|exposure-|guarded)"
                     r"|real/(redis|node|gcc))")
 UNWANTED = re.compile(r"mallow_debug|program/(confined-prof|leak_steps)"
-                      r"|^torture/(archive|.*static)|-static$")
+                      r"|^torture/(archive|attach|.*static)|-static$")
 # Real programs take the library from their environment; each of their blocks is sampled.
 ENVIRONMENT = (f"MALLOW_TEST_LIBRARY={build}/lib/libmallow_debug.so;mallow_options=prof_sample:1;"
                "MALLOW_TEST_FORKS=200;MALLOW_TEST_SECONDS=5")
