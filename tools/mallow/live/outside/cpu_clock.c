@@ -85,6 +85,8 @@ static bool map_ring(mw_cpu_ring_t *ring, int event) {
 			return true;
 		}
 	}
+	if (errno == EPERM)
+		errno = ENOBUFS;
 	return false;
 }
 
@@ -157,6 +159,11 @@ static int refuse(int pid, mw_error_t *error) {
 		return mw_error_set(error,
 				    "pid %d: it has too many threads: each takes a descriptor for "
 				    "each processor, and no more are allowed (ulimit -n)",
+				    pid);
+	if (errno == ENOBUFS)
+		return mw_error_set(error,
+				    "pid %d: no memory is left for the samples of this user "
+				    "(kernel.perf_event_mlock_kb): end other commands that sample",
 				    pid);
 	if (errno == EACCES || errno == EPERM)
 		return mw_error_set(error,
