@@ -49,7 +49,7 @@ static void a_long_program_is_not_loaded(void) {
 	CHECK(!mw_bpf_finish(&code));
 	mw_error_t error;
 	CHECK_EQ(mw_bpf_program_load(&code, "long", 0, &error), -1);
-	CHECK(strstr(error.text, "does not fit") != NULL);
+	CHECK(strstr(error.text, "too long") != NULL);
 }
 
 /* BTF with an int, a struct of two members, a function prototype and two functions. */

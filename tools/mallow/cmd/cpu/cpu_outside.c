@@ -17,8 +17,9 @@
 bool mw_cpu_is_without_mallow(const char *word) {
 	mw_process_t process;
 	mw_error_t ignored;
-	return mw_live_process_find(word, &process, &ignored) == 0 && !process.zombie &&
-	       !process.is_kernel && !mw_process_has_library(process.pid);
+	return mw_live_process_find(word, &process, &ignored) == 0 && !process.is_kernel &&
+	       !mw_process_has_ended(process.pid, process.start_ticks) &&
+	       !mw_process_is_closed(process.pid) && !mw_process_has_library(process.pid);
 }
 
 /* The library's timers and events, and its own heap, are not there. */

@@ -53,7 +53,7 @@ static int check_has_no_library(const mw_process_t *process, mw_error_t *error) 
 static int find_process(const char *text, mw_process_t *out, mw_error_t *error) {
 	if (mw_live_process_find(text, out, error) != 0)
 		return -1;
-	if (out->zombie)
+	if (mw_process_has_ended(out->pid, out->start_ticks))
 		return mw_error_set(error, "pid %d: the process has ended", out->pid);
 	if (out->is_kernel)
 		return mw_error_set(error, "pid %d: it is a thread of the kernel", out->pid);
