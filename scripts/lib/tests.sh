@@ -117,10 +117,8 @@ late_labels=(again platform)
 # Seconds that must be left for more of them to begin: as long as the longest takes on a machine
 # that is twice as slow as the one on which it took five, or ten, minutes.
 declare -A late_limit_s=([again]=600 [platform]=1200)
-# How many are begun together, and how many of these run at once.  One of `platform` takes all
-# processors.
+# How many are begun together.  One of `platform` takes all processors.
 declare -A late_batch=([again]=12 [platform]=1)
-declare -A late_parallel=([again]=$(($(job_count) + 1)) [platform]=1)
 
 # add_report REPORT PART: adds the test cases of another report of ctest.
 add_report() {
@@ -133,15 +131,15 @@ add_report() {
     rm -f "$2"
 }
 
-# run_batch REPORT LABEL NAME...: runs these entries and adds them to the report.
+# run_batch REPORT NAME...: runs these entries and adds them to the report.
 run_batch() {
-    local report=$1 label=$2 part=${1%.xml}-part.xml pattern
-    shift 2
+    local report=$1 part=${1%.xml}-part.xml pattern
+    shift
     # Names are taken literally.
     pattern=$(printf '%s\n' "$@" | sed 's/[^A-Za-z0-9_\/-]/\\&/g' | paste -sd '|')
     rm -f "$part"
     # Without what entries are set up by: that ran in the main part.
-    ctest --test-dir "$MALLOW_BUILD" --parallel "${late_parallel[$label]}" -FA '.*' \
+    ctest --test-dir "$MALLOW_BUILD" --parallel $(($(job_count) + 1)) -FA '.*' \
         --output-on-failure --output-junit "$part" -R "^($pattern)\$" </dev/null || true
     [ -s "$part" ] || die "ctest left no report of $*"
     add_report "$report" "$part"
@@ -161,7 +159,7 @@ run_late() {
                 late+=("${names[@]}")
                 break
             fi
-            run_batch "$report" "$label" "${names[@]:0:${late_batch[$label]}}"
+            run_batch "$report" "${names[@]:0:${late_batch[$label]}}"
             names=("${names[@]:${late_batch[$label]}}")
         done
     done
