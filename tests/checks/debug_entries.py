@@ -32,7 +32,8 @@ def changed(command, name, rest):
         # Of two values of a variable the later one counts: the entry's own.
         more = f'ENVIRONMENT "{ENVIRONMENT}'
         if " LABELS " not in rest:
-            more = f'LABELS again {more}'
+            more = f"LABELS again {more}"
+        rest = re.sub(r' LABELS "?(?!again)(\w+)"?', r' LABELS "\1;again"', rest)
         if name in hardened:
             more = f'FIXTURES_REQUIRED "debug_library" {more}'
         if ' ENVIRONMENT "' in rest:
