@@ -111,8 +111,8 @@ run_failed_again() {
 }
 
 # Entries with these labels come last, one label after the other, where time is left: `again` is
-# what ran before, on another library (tests/checks/debug_entries.py); `platform` builds all of
-# mallow for another libc, processor, kernel or release.
+# what ran before, on another library (tests/checks/debug_entries.py, tests/programs); `platform`
+# builds all of mallow for another libc, processor, kernel or release.
 late_labels=(again platform)
 # Seconds that must be left for more of them to begin: as long as the longest takes on a machine
 # that is twice as slow as the one on which it took five, or ten, minutes.
