@@ -209,7 +209,9 @@ while time.time() < end:
     sorted(range(1000), key=lambda number: -number)' &
     pid=$!
     started+=("$pid")
-    await 60 grep -q '^python' "/proc/$pid/comm"
+    # A version manager's python3 is a script, which starts the program.
+    is_python() { [[ $(readlink "/proc/$pid/exe") = */python[0-9.]* ]]; }
+    await 60 is_python
     try 0 "$mallow" cpu --for 1s "$pid"
     says out 'python|PyEval'
     kill -9 "$pid"
