@@ -191,11 +191,13 @@ static double share_so_far(const watch_t *watch, double seconds) {
 static bool is_over(watch_t *watch, bool is_stopped, bool has_ended) {
 	const mw_outside_options_t *options = watch->options;
 	mw_outside_result_t *result = watch->result;
+	/* 0: the process is about to end. */
+	uint64_t start = stack_start(options->pid);
 	result->seconds = mw_monotonic_seconds() - watch->begin_seconds;
 	result->end = MW_OUTSIDE_TIME;
 	if (has_ended || mw_process_has_ended(options->pid, options->start_ticks))
 		result->end = MW_OUTSIDE_ENDED;
-	else if (stack_start(options->pid) != watch->stack_start)
+	else if (start != 0 && start != watch->stack_start)
 		result->end = MW_OUTSIDE_EXEC;
 	else if (is_stopped)
 		result->end = MW_OUTSIDE_INTERRUPTED;
