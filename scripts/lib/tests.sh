@@ -82,6 +82,11 @@ seconds_left() {
     echo $((${MALLOW_DEADLINE:-$((now + 3600))} - now))
 }
 
+# Prints a pattern for ctest of the names on standard input, which are taken literally.
+pattern_of() {
+    printf '^(%s)$' "$(sed 's/[^A-Za-z0-9_\/-]/\\&/g' | paste -sd '|')"
+}
+
 # At most so many entries that failed run again: more failures are no chance.
 second_run_most=5
 
@@ -103,11 +108,10 @@ run_failed_again() {
         say "no second run: no time is left for it"
         return 0
     fi
-    # Names are taken literally.
-    pattern=$(sed 's/[^A-Za-z0-9_\/-]/\\&/g' <<<"$names" | paste -sd '|')
+    pattern=$(pattern_of <<<"$names")
     say "the entries that failed run again, one at a time"
     MALLOW_SECOND_RUN=1 timeout "$left" ctest --test-dir "$MALLOW_BUILD" --parallel 1 \
-        --output-on-failure --output-junit "$second" -R "^($pattern)\$" || true
+        --output-on-failure --output-junit "$second" -R "$pattern" || true
 }
 
 # Entries with these labels come last, one label after the other, where time is left: `again` is
@@ -135,12 +139,11 @@ add_report() {
 run_batch() {
     local report=$1 part=${1%.xml}-part.xml pattern
     shift
-    # Names are taken literally.
-    pattern=$(printf '%s\n' "$@" | sed 's/[^A-Za-z0-9_\/-]/\\&/g' | paste -sd '|')
+    pattern=$(printf '%s\n' "$@" | pattern_of)
     rm -f "$part"
     # Without what entries are set up by: that ran in the main part.
     ctest --test-dir "$MALLOW_BUILD" --parallel $(($(job_count) + 1)) -FA '.*' \
-        --output-on-failure --output-junit "$part" -R "^($pattern)\$" </dev/null || true
+        --output-on-failure --output-junit "$part" -R "$pattern" </dev/null || true
     [ -s "$part" ] || die "ctest left no report of $*"
     add_report "$report" "$part"
 }

@@ -3,6 +3,7 @@
 # attach.sh BUILD_DIR -- `mallow attach` and `mallow detach` with processes that were started
 # without mallow: what the profile says, what the process notices, and what is refused.
 source "$(dirname "$0")/lib.bash"
+source "$here/without_mallow.bash"
 [ -s "$build/lib/mallow/attach.bin" ] || {
     echo "skipped: no code for this processor"
     exit 77
@@ -10,22 +11,6 @@ source "$(dirname "$0")/lib.bash"
 needs python3 gdb
 g++ -O2 -g -pthread -o threads "$here/../torture/attach_threads.cc" || fail "g++"
 cc -O1 -g -o epoll "$here/attach_epoll.c" || fail "cc"
-
-# asleep COMMAND...: started without mallow; its pid is in $pid, and it ends with $input.
-asleep() {
-    rm -f ready pipe
-    mkfifo pipe
-    "$@" <pipe >ready 2>&1 &
-    pid=$!
-    started+=("$pid")
-    exec {input}>pipe
-    await 60 grep -qs ready ready
-}
-ends() {
-    exec {input}>&-
-    wait "$pid" || fail "$1: the program ended with status $?: $(tail -n 3 ready)"
-    ok "$1"
-}
 
 asleep ./threads 4
 try 0 "$mallow" attach --rate 4K "$pid"

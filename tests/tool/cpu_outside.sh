@@ -5,33 +5,13 @@
 # processes; --outside beside mallow; options that do not fit, targets that end, users without
 # rights.
 source "$(dirname "$0")/lib.bash"
+source "$here/without_mallow.bash"
 [ "$(uname -m)" = x86_64 ] || skip "samples from outside know x86-64 only"
 cc -O1 -g -pthread -o cpu_outside "$here/cpu_outside.c" || fail "cc"
-mkfifo to from
-
-# start COMMAND...: the program; its pid is in $pid.
-start() {
-    "$@" <to >from &
-    pid=$!
-    started+=("$pid")
-    exec {to}>to {from}<from
-    read -r -t 60 answer <&"$from"
-    [ "$answer" = ready ] || fail "the program did not start"
-}
 # tell WORDS: the program does it; $used_us and $interrupted are what it says.
 tell() {
     echo "$*" >&"$to"
     read -r -t 120 used_us interrupted <&"$from" || fail "the program did not do '$*'"
-}
-finish() {
-    echo q >&"$to"
-    wait "$pid" || fail "the program failed"
-    exec {to}>&- {from}<&-
-}
-samples() {
-    grep -q 'sampling CPU time from outside' err.tool && return
-    kill -0 "$tool" 2>/dev/null || fail "$(cat err.tool)"
-    false
 }
 # begin ARGUMENTS: mallow cpu in the background, until it samples; its pid is in $tool.
 begin() {
@@ -39,7 +19,7 @@ begin() {
     "$mallow" cpu --for 600s --cpu-rate 1000 -o now.pb.gz "$@" >out.tool 2>err.tool &
     tool=$!
     started+=("$tool")
-    await 60 samples
+    await 60 has_begun 'sampling CPU time from outside'
 }
 end() {
     kill -INT "$tool"
@@ -153,7 +133,7 @@ mv err.tool err.first
 "$mallow" cpu --for 600s --cpu-rate 500 -o other.pb.gz "$pid" >out.tool 2>err.tool &
 tool=$!
 started+=("$tool")
-await 60 samples
+await 60 has_begun 'sampling CPU time from outside'
 tell b 300
 end
 kill -INT "$first"

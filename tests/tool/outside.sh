@@ -4,35 +4,15 @@
 # a program says that it allocated, all allocators that are installed, a static program; the guard;
 # tools that are killed, two at once, targets that end, stacks that are none.
 source "$(dirname "$0")/lib.bash"
+source "$here/without_mallow.bash"
 [ "$(uname -m)" = x86_64 ] || skip "--outside knows x86-64 only"
 [ "$(id -u)" = 0 ] || skip "it takes root to have probes"
 flags=(-O1 -g -fno-builtin -pthread)
 cc "${flags[@]}" -o outside "$here/outside.c" -lm || fail "cc"
-mkfifo to from
-
-# start COMMAND...: the program; its pid is in $pid.
-start() {
-    "$@" <to >from &
-    pid=$!
-    started+=("$pid")
-    exec {to}>to {from}<from
-    read -r -t 60 answer <&"$from"
-    [ "$answer" = ready ] || fail "the program did not start"
-}
 # tell WORDS: the program does it; $answer is what it says.
 tell() {
     echo "$*" >&"$to"
     read -r -t 120 answer <&"$from" || fail "the program did not do '$*'"
-}
-finish() {
-    echo q >&"$to"
-    wait "$pid" || fail "the program failed"
-    exec {to}>&- {from}<&-
-}
-samples() {
-    grep -q 'sampling from outside' err.tool && return
-    kill -0 "$tool" 2>/dev/null || fail "$(cat err.tool)"
-    false
 }
 # attach ARGUMENTS: in the background, until the probes are there; its pid is in $tool.
 attach() {
@@ -40,7 +20,7 @@ attach() {
     "$mallow" attach --outside --force --for 0 -o now.pb.gz "$@" "$pid" >out.tool 2>err.tool &
     tool=$!
     started+=("$tool")
-    await 60 samples
+    await 60 has_begun 'sampling from outside'
 }
 detach() {
     kill -INT "$tool"
@@ -125,7 +105,7 @@ leak() {
     tool=$!
     started+=("$tool")
     : >err.tool
-    await 60 samples
+    await 60 has_begun 'sampling from outside'
     tell l
     sleep 1.5 # older than 1 s
     kill -INT "$tool"

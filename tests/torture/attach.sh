@@ -6,6 +6,7 @@
 # moment, and executes another program at its end.  No process may notice: each ends with status 0.
 # MALLOW_TEST_CYCLES: how often each (20).
 source "$(dirname "$0")/../tool/lib.bash"
+source "$(dirname "$0")/../tool/without_mallow.bash"
 [ -s "$build/lib/mallow/attach.bin" ] || skip "no code for this processor"
 torture=$here/../torture
 cycles=${MALLOW_TEST_CYCLES:-20}
@@ -15,21 +16,7 @@ echo "seed $seed, $cycles cycles"
 g++ -O2 -g -pthread -o threads "$torture/attach_threads.cc" || fail "g++"
 cc -O2 -g -fno-builtin -pthread -o events "$torture/attach_events.c" -ldl || fail "cc"
 cc -O2 -g -fno-builtin -shared -fPIC -o module.so "$torture/attach_module.c" || fail "cc module"
-mkfifo pipe
 
-# launch COMMAND...: its pid is in $pid, and it ends with $input.
-launch() {
-    : >ready
-    "$@" <pipe >ready 2>&1 &
-    pid=$!
-    started+=("$pid")
-    exec {input}>pipe
-    await 60 grep -qs ready ready
-}
-ends() {
-    exec {input}>&-
-    wait "$pid" || fail "$1: the program ended with status $?: $(tail -n 3 ready)"
-}
 # runs_on WHEN: the program has not ended, and has not failed.
 runs_on() {
     has_ended "$pid" && fail "$1: the program has ended: $(tail -n 3 ready)"
@@ -52,7 +39,7 @@ moment() {
 }
 
 # A command takes some 50 ms; most kills come in between.
-launch ./threads 4
+asleep ./threads 4
 killed=0
 for ((i = 1; i <= cycles; i++)); do
     for command in attach detach; do
@@ -72,7 +59,7 @@ done
 ends "killed commands"
 ok "$killed of $((2 * cycles)) commands were killed before their end"
 
-launch ./threads 4
+asleep ./threads 4
 for ((i = 1; i <= cycles; i++)); do
     commands=()
     for command in attach detach attach detach; do
@@ -93,7 +80,7 @@ ok "four commands at once, $cycles times"
 
 # The program ends 0 to 150 ms after the command has begun, and the command says so or is done.
 for ((i = 1; i <= cycles; i++)); do
-    launch ./threads 2
+    asleep ./threads 2
     (answers "a program that ends" attach "$pid") &
     tool=$!
     moment 150
@@ -102,7 +89,7 @@ for ((i = 1; i <= cycles; i++)); do
 done
 ok "the program ended meanwhile, $cycles times"
 
-launch ./events "$work/module.so"
+asleep ./events "$work/module.so"
 for ((i = 1; i <= cycles; i++)); do
     try 0 "$mallow" attach --rate 4K "$pid"
     moment 100
