@@ -21,7 +21,7 @@ typedef struct mw_outside_session {
  * mw_outside_session_release().  -1: `error` says what the user can do. */
 int mw_outside_session(const mw_arguments_t *arguments, double seconds, double older_seconds,
 		       mw_outside_session_t *out, mw_error_t *error);
-/* The same of CPU time; `process` is a pid or a name. */
+/* Samples the CPU time of a process, a pid or a name, in the same way. */
 int mw_outside_session_cpu(const char *process, unsigned hz, double seconds,
 			   mw_outside_session_t *out, mw_error_t *error);
 void mw_outside_session_release(mw_outside_session_t *session);

@@ -17,8 +17,8 @@
 
 #include "model/memory.h"
 
-/* What a user without rights may lock for each processor (kernel.perf_event_mlock_kb), and what
- * root has. */
+/* A user without rights may lock RING_BYTES_SMALL for each processor
+ * (kernel.perf_event_mlock_kb); root gets RING_BYTES. */
 #define RING_BYTES_SMALL ((size_t)512 << 10)
 #define RING_BYTES ((size_t)4 << 20)
 /* The size field of a record has 16 bits. */
@@ -228,7 +228,7 @@ void mw_cpu_clock_close(mw_cpu_clock_t *clock) {
 
 /* ---- records ---- */
 
-/* What is left of a record. */
+/* The bytes of a record that have not been read yet. */
 typedef struct rest {
 	const uint8_t *at;
 	size_t bytes;

@@ -16,7 +16,7 @@
 
 #include "model/error.h"
 
-/* Of a stack are copied at most. */
+/* The kernel copies at most so many KiB of a stack. */
 #define MW_OUTSIDE_STACK_KIB 32
 
 /* Estimates. */

@@ -24,7 +24,7 @@
 
 /* Most files that are looked at: each takes a descriptor. */
 #define MODULES_MAX 600
-/* Of the code of `mallow attach`: at least its size, and where its notes are. */
+/* The code of `mallow attach` has fewer bytes, and its notes are in the first HEAD_BYTES. */
 #define BLOB_BYTES_MAX ((size_t)1 << 20)
 #define HEAD_BYTES ((size_t)4096)
 
