@@ -6,7 +6,8 @@
 # moment, and executes another program at its end.  No process may notice: each ends with status 0.
 # MALLOW_TEST_CYCLES: how often each (20).
 source "$(dirname "$0")/../tool/lib.bash"
-source "$(dirname "$0")/../tool/without_mallow.bash"
+# shellcheck source=tests/tool/without_mallow.bash
+source "$here/without_mallow.bash"
 [ -s "$build/lib/mallow/attach.bin" ] || skip "no code for this processor"
 torture=$here/../torture
 cycles=${MALLOW_TEST_CYCLES:-20}
