@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "http/connections.h"
-#include "http/microhttpd.h"
+#include "libraries/microhttpd.h"
 #include "model/memory.h"
 
 #define ADDRESS_BYTES 128

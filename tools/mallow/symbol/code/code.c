@@ -2,12 +2,12 @@
  * code.c -- reads symbols and bytes with libdwfl, and instructions with capstone. */
 #include "symbol/code/code.h"
 
-#include <capstone/capstone.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "libraries/capstone.h"
 #include "model/memory.h"
 #include "symbol/code/plt.h"
 #include "symbol/elf/demangle.h"
@@ -45,19 +45,21 @@ static int start_decoder(mw_code_t *c, mw_syntax_t syntax, mw_error_t *error) {
 	} machines[] = {{EM_X86_64, CS_ARCH_X86, CS_MODE_64},
 			{EM_386, CS_ARCH_X86, CS_MODE_32},
 			{EM_AARCH64, CS_ARCH_ARM64, CS_MODE_LITTLE_ENDIAN}};
+	if (mw_capstone_load(error) != 0)
+		return -1;
 	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]) && !c->has_decoder; i++)
-		c->has_decoder =
-			machines[i].machine == c->machine &&
-			cs_open(machines[i].arch, machines[i].mode, &c->decoder) == CS_ERR_OK;
+		c->has_decoder = machines[i].machine == c->machine &&
+				 mw_capstone.open(machines[i].arch, machines[i].mode,
+						  &c->decoder) == CS_ERR_OK;
 	if (!c->has_decoder)
 		return mw_error_set(error,
 				    "mallow cannot decode code for ELF machine %u; allowed: "
 				    "x86-64, i386, aarch64",
 				    c->machine);
-	cs_option(c->decoder, CS_OPT_DETAIL, CS_OPT_ON);
-	cs_option(c->decoder, CS_OPT_SKIPDATA, CS_OPT_ON);
+	mw_capstone.option(c->decoder, CS_OPT_DETAIL, CS_OPT_ON);
+	mw_capstone.option(c->decoder, CS_OPT_SKIPDATA, CS_OPT_ON);
 	if (c->machine != EM_AARCH64 && syntax == MW_SYNTAX_ATT)
-		cs_option(c->decoder, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
+		mw_capstone.option(c->decoder, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
 	return 0;
 }
 
@@ -88,7 +90,7 @@ void mw_code_close(mw_code_t *c) {
 	if (c == NULL)
 		return;
 	if (c->has_decoder)
-		cs_close(&c->decoder);
+		mw_capstone.close(&c->decoder);
 	for (size_t i = 0; i < c->demangled_count; i++)
 		free(c->demangled[i].name);
 	free(c->demangled);
@@ -184,8 +186,8 @@ static void name_operand(const mw_code_t *c, const cs_insn *insn, char *text, si
 	text[0] = '\0';
 	if (insn->id == 0 || insn->detail == NULL)
 		return;
-	bool is_branch = cs_insn_group(c->decoder, insn, CS_GRP_CALL) ||
-			 cs_insn_group(c->decoder, insn, CS_GRP_JUMP);
+	bool is_branch = mw_capstone.insn_group(c->decoder, insn, CS_GRP_CALL) ||
+			 mw_capstone.insn_group(c->decoder, insn, CS_GRP_JUMP);
 	if (c->machine == EM_AARCH64) {
 		const cs_arm64 *arm = &insn->detail->arm64;
 		/* capstone puts `bl` into no group, so calls are recognised by their id. */
@@ -225,10 +227,10 @@ int mw_code_read(mw_code_t *c, const mw_code_range_t *range, mw_instruction_t **
 		length = (size_t)(range->end - range->start);
 	if (length > FUNCTION_BYTES_MAX)
 		length = FUNCTION_BYTES_MAX;
-	cs_insn *insn = cs_malloc(c->decoder);
+	cs_insn *insn = mw_capstone.malloc(c->decoder);
 	uint64_t address = range->start;
 	while (insn != NULL && length > 0 &&
-	       cs_disasm_iter(c->decoder, &bytes, &length, &address, insn)) {
+	       mw_capstone.disasm_iter(c->decoder, &bytes, &length, &address, insn)) {
 		char target[512], *text;
 		name_operand(c, insn, target, sizeof(target));
 		if (asprintf(&text, "%s%s%s%s", insn->mnemonic, *insn->op_str != '\0' ? " " : "",
@@ -238,7 +240,7 @@ int mw_code_read(mw_code_t *c, const mw_code_range_t *range, mw_instruction_t **
 		(*out)[(*count)++] = (mw_instruction_t){insn->address, text};
 	}
 	if (insn != NULL)
-		cs_free(insn, 1);
+		mw_capstone.free(insn, 1);
 	return 0;
 }
 

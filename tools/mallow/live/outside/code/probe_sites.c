@@ -2,7 +2,7 @@
  * probe_sites.c -- reads instructions with capstone. */
 #include "live/outside/code/probe_sites.h"
 
-#include <capstone/capstone.h>
+#include "libraries/capstone.h"
 
 /* Instructions that are looked at: no prologue keeps the arguments for longer. */
 #define INSTRUCTIONS_MAX 12
@@ -47,9 +47,11 @@ static bool is_needed(x86_reg reg, unsigned arguments) {
 static bool is_harmless(csh handle, const cs_insn *insn, unsigned arguments) {
 	cs_regs read, written;
 	uint8_t reads, writes;
-	if (cs_insn_group(handle, insn, X86_GRP_JUMP) || cs_insn_group(handle, insn, X86_GRP_RET) ||
-	    cs_insn_group(handle, insn, X86_GRP_CALL) || cs_insn_group(handle, insn, X86_GRP_INT) ||
-	    cs_regs_access(handle, insn, read, &reads, written, &writes) != CS_ERR_OK)
+	if (mw_capstone.insn_group(handle, insn, X86_GRP_JUMP) ||
+	    mw_capstone.insn_group(handle, insn, X86_GRP_RET) ||
+	    mw_capstone.insn_group(handle, insn, X86_GRP_CALL) ||
+	    mw_capstone.insn_group(handle, insn, X86_GRP_INT) ||
+	    mw_capstone.regs_access(handle, insn, read, &reads, written, &writes) != CS_ERR_OK)
 		return false;
 	for (uint8_t i = 0; i < writes; i++)
 		if (is_needed((x86_reg)written[i], arguments))
@@ -84,7 +86,7 @@ static mw_probe_site_t search(csh handle, cs_insn *insn, const uint8_t *code, si
 	for (int i = 0; i < INSTRUCTIONS_MAX; i++) {
 		const uint8_t *start = at;
 		uint32_t offset = (uint32_t)(at - code);
-		if (!cs_disasm_iter(handle, &at, &bytes, &address, insn))
+		if (!mw_capstone.disasm_iter(handle, &at, &bytes, &address, insn))
 			break;
 		bool is_passed = is_tested && jumps_if_zero(start, insn->size);
 		if (!is_passed && is_emulated(start, insn->size))
@@ -103,14 +105,16 @@ mw_probe_site_t mw_probe_site_find(const uint8_t *code, size_t bytes, unsigned a
 				   bool skips_null) {
 	mw_probe_site_t site = {.offset = 0};
 	csh handle;
-	if (cs_open(CS_ARCH_X86, CS_MODE_64, &handle) != CS_ERR_OK)
+	/* Without capstone the probe stands at the entry: right everywhere, and slower. */
+	if (mw_capstone_load(NULL) != 0 ||
+	    mw_capstone.open(CS_ARCH_X86, CS_MODE_64, &handle) != CS_ERR_OK)
 		return site;
-	cs_option(handle, CS_OPT_DETAIL, CS_OPT_ON);
-	cs_insn *insn = cs_malloc(handle);
+	mw_capstone.option(handle, CS_OPT_DETAIL, CS_OPT_ON);
+	cs_insn *insn = mw_capstone.malloc(handle);
 	if (insn != NULL) {
 		site = search(handle, insn, code, bytes, arguments, skips_null);
-		cs_free(insn, 1);
+		mw_capstone.free(insn, 1);
 	}
-	cs_close(&handle);
+	mw_capstone.close(&handle);
 	return site;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * microhttpd.h -- functions of libmicrohttpd, which is loaded when the command serves pages: the
- * other subcommands run where it is not installed.  Layer: http. */
-#ifndef MALLOW_TOOLS_HTTP_MICROHTTPD_H
-#define MALLOW_TOOLS_HTTP_MICROHTTPD_H
+ * microhttpd.h -- functions of libmicrohttpd, which serves pages.  Layer: libraries. */
+#ifndef MW_TOOL_LIBRARIES_MICROHTTPD_H
+#define MW_TOOL_LIBRARIES_MICROHTTPD_H
 
 #include <microhttpd.h>
 
