@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * fetch.c -- downloads over HTTP with libcurl, into memory. */
+ * fetch.c -- downloads over HTTP, into memory. */
 #include "live/fetch.h"
 
 #include <ctype.h>
-#include <curl/curl.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,21 +12,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "http/client.h"
 #include "model/memory.h"
 #include "model/monotonic.h"
 
 /* Largest answer that is accepted.  Profiles are smaller. */
 #define ANSWER_MAX ((size_t)1 << 30)
 #define SYMBOLS_MAX ((size_t)64 << 20)
-#define CONNECT_SECONDS 10L
 #define TIMEOUT_SECONDS 60.0
-#define REDIRECTS_MAX 5L
+#define REDIRECTS_MAX 5u
 #define HTTP_FINE 200
 
 #define HEAP_PLACE "/debug/pprof/heap"
-
-/* Scheme of pprof for a server whose certificate is not checked. */
-#define INSECURE "https+insecure://"
 
 static mw_fetch_options_t chosen = {.timeout_seconds = TIMEOUT_SECONDS};
 
@@ -40,8 +35,6 @@ void mw_fetch_configure(const mw_fetch_options_t *options) {
 	chosen = *options;
 	if (chosen.timeout_seconds <= 0)
 		chosen.timeout_seconds = TIMEOUT_SECONDS;
-	if (chosen.authority == NULL)
-		chosen.authority = getenv("SSL_CERT_FILE");
 }
 
 static bool begins_with(const char *text, const char *start) {
@@ -50,7 +43,7 @@ static bool begins_with(const char *text, const char *start) {
 
 static bool has_scheme(const char *text) {
 	return begins_with(text, "http://") || begins_with(text, "https://") ||
-	       begins_with(text, INSECURE);
+	       begins_with(text, MW_HTTPS_INSECURE);
 }
 
 /* True for "host:port", perhaps with a path. */
@@ -82,157 +75,38 @@ char *mw_fetch_url(const char *text) {
 	return url;
 }
 
-/* Functions of libcurl, which is loaded once. */
-static struct {
-	CURL *(*init)(void);
-	CURLcode (*setopt)(CURL *handle, CURLoption option, ...);
-	CURLcode (*perform)(CURL *handle);
-	CURLcode (*getinfo)(CURL *handle, CURLINFO info, ...);
-	const char *(*text_of)(CURLcode code);
-	void (*cleanup)(CURL *handle);
-} curl;
-
-static int load_curl(mw_error_t *error) {
-	static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
-	void *library = NULL;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && library == NULL; i++)
-		library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-	if (library == NULL)
-		return mw_error_set(error,
-				    "cannot fetch URLs: libcurl.so.4 is not installed; install "
-				    "package libcurl4, or fetch the profile with curl -o FILE");
-	/* The way that POSIX describes to convert an object pointer to a function pointer. */
-	*(void **)&curl.init = dlsym(library, "curl_easy_init");
-	*(void **)&curl.setopt = dlsym(library, "curl_easy_setopt");
-	*(void **)&curl.perform = dlsym(library, "curl_easy_perform");
-	*(void **)&curl.getinfo = dlsym(library, "curl_easy_getinfo");
-	*(void **)&curl.text_of = dlsym(library, "curl_easy_strerror");
-	*(void **)&curl.cleanup = dlsym(library, "curl_easy_cleanup");
-	if (curl.init && curl.setopt && curl.perform && curl.getinfo && curl.text_of &&
-	    curl.cleanup)
-		return 0;
-	return mw_error_set(error, "cannot fetch URLs: libcurl.so.4 lacks a function that mallow "
-				   "needs; install package libcurl4 again");
-}
-
-typedef struct answer {
-	int fd;
-	size_t length, length_max;
-} answer_t;
-
-static size_t take_bytes(char *bytes, size_t size, size_t count, void *context) {
-	answer_t *answer = context;
-	size_t length = size * count;
-	if (length > answer->length_max - answer->length)
-		return 0;
-	answer->length += length;
-	ssize_t wrote = write(answer->fd, bytes, length);
-	return wrote > 0 ? (size_t)wrote : 0;
-}
-
 static double limit_seconds(void) {
 	return chosen.seconds + chosen.timeout_seconds;
 }
 
-/* Options that the headers lack or call deprecated, depending on the version: lists of protocols as
- * text (libcurl 7.85 and later), and as bits before that. */
-#define PROTOCOLS_TEXT ((CURLoption)(CURLOPTTYPE_OBJECTPOINT + 318))
-#define REDIRECT_PROTOCOLS_TEXT ((CURLoption)(CURLOPTTYPE_OBJECTPOINT + 319))
-#define PROTOCOLS_BITS ((CURLoption)(CURLOPTTYPE_LONG + 181))
-#define REDIRECT_PROTOCOLS_BITS ((CURLoption)(CURLOPTTYPE_LONG + 182))
-
-/* No server leads to files or other services. */
-static void allow_protocols(CURL *handle) {
-	if (curl.setopt(handle, PROTOCOLS_TEXT, "http,https") != CURLE_OK)
-		curl.setopt(handle, PROTOCOLS_BITS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
-	if (curl.setopt(handle, REDIRECT_PROTOCOLS_TEXT, "http,https") != CURLE_OK)
-		curl.setopt(handle, REDIRECT_PROTOCOLS_BITS,
-			    (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
-}
-
-/* At least 1, because libcurl takes 0 for no limit. */
-static long rest_ms(void) {
+static double rest_seconds(void) {
 	uint64_t now_ns = mw_monotonic_ns();
-	return ends_ns > now_ns ? (long)((ends_ns - now_ns) / 1000000) + 1 : 1;
-}
-
-/* Sets the certificates to trust. libcurl itself ignores the environment variables that OpenSSL,
- * Go and curl use. */
-static void set_trust(CURL *handle, bool is_insecure) {
-	const char *directory = getenv("SSL_CERT_DIR");
-	if (is_insecure) {
-		curl.setopt(handle, CURLOPT_SSL_VERIFYPEER, 0L);
-		curl.setopt(handle, CURLOPT_SSL_VERIFYHOST, 0L);
-	}
-	if (chosen.authority != NULL)
-		curl.setopt(handle, CURLOPT_CAINFO, chosen.authority);
-	if (directory != NULL)
-		curl.setopt(handle, CURLOPT_CAPATH, directory);
-	if (chosen.certificate != NULL) {
-		curl.setopt(handle, CURLOPT_SSLCERT, chosen.certificate);
-		curl.setopt(handle, CURLOPT_SSLKEY,
-			    chosen.key != NULL ? chosen.key : chosen.certificate);
-	}
-}
-
-static void set_options(CURL *handle, const char *url, const char *post, answer_t *answer) {
-	bool is_insecure = begins_with(url, INSECURE);
-	set_trust(handle, is_insecure);
-	if (is_insecure) {
-		char *plain = mw_xcalloc(strlen(url) + 1, 1);
-		sprintf(plain, "https://%s", url + strlen(INSECURE));
-		curl.setopt(handle, CURLOPT_URL, plain); /* libcurl copies the URL */
-		free(plain);
-	} else
-		curl.setopt(handle, CURLOPT_URL, url);
-	allow_protocols(handle);
-	curl.setopt(handle, CURLOPT_FOLLOWLOCATION, 1L);
-	curl.setopt(handle, CURLOPT_MAXREDIRS, REDIRECTS_MAX);
-	curl.setopt(handle, CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS);
-	curl.setopt(handle, CURLOPT_TIMEOUT_MS, rest_ms());
-	curl.setopt(handle, CURLOPT_NOSIGNAL, 1L);
-	curl.setopt(handle, CURLOPT_USERAGENT, "mallow/" MALLOW_VERSION);
-	curl.setopt(handle, CURLOPT_WRITEFUNCTION, take_bytes);
-	curl.setopt(handle, CURLOPT_WRITEDATA, answer);
-	if (post != NULL) {
-		curl.setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(post));
-		curl.setopt(handle, CURLOPT_POSTFIELDS, post);
-	}
+	return ends_ns > now_ns ? (double)(ends_ns - now_ns) / 1e9 : 0;
 }
 
 /* Sends a request.  Returns the HTTP status, or -1. */
-static long ask(const char *url, const char *post, answer_t *answer, mw_error_t *error) {
-	if (curl.init == NULL && load_curl(error) != 0)
-		return -1;
-	CURL *handle = curl.init();
-	if (handle == NULL)
-		return mw_error_set(error, "%s: libcurl cannot start: out of memory", url);
-	set_options(handle, url, post, answer);
-	CURLcode code = curl.perform(handle);
-	long status = -1;
-	if (code == CURLE_OK)
-		curl.getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
-	else if (code == CURLE_WRITE_ERROR && answer->length > 0)
-		mw_error_set(error, "%s: the answer is larger than %zu MiB", url,
-			     answer->length_max >> 20);
-	else if (code == CURLE_OPERATION_TIMEDOUT)
-		mw_error_set(error, "%s: no answer in time (%.0f s); --timeout sets it", url,
-			     limit_seconds());
-	else if (code == CURLE_PEER_FAILED_VERIFICATION)
-		mw_error_set(
-			error,
-			"%s: the server's certificate is not trusted; name its signer with "
-			"--tls-ca FILE or SSL_CERT_FILE, or skip the check with https+insecure://",
-			url);
-	else if (code == CURLE_SSL_CACERT_BADFILE)
-		mw_error_set(error, "%s: cannot read the trusted certificates of %s", url,
-			     chosen.authority != NULL ? chosen.authority : "the system");
-	else if (code == CURLE_SSL_CERTPROBLEM)
-		mw_error_set(error, "%s: cannot use the certificate %s or its key", url,
-			     chosen.certificate != NULL ? chosen.certificate : "");
-	else
-		mw_error_set(error, "%s: cannot fetch: %s", url, curl.text_of(code));
-	curl.cleanup(handle);
+static long ask(const char *url, const char *post, int fd, size_t length_max, mw_error_t *error) {
+	static mw_client_t *client;
+	const mw_client_request_t request = {
+		.url = url,
+		.body = post,
+		.body_bytes = post != NULL ? strlen(post) : 0,
+		.tls = {chosen.authority, chosen.certificate, chosen.key},
+		.timeout_seconds = rest_seconds(),
+		.limit_seconds = limit_seconds(),
+		.redirects_max = REDIRECTS_MAX,
+		.answer_bytes_max = length_max,
+		.answer_fd = fd,
+	};
+	mw_client_answer_t answer;
+	mw_error_t why;
+	if (client == NULL)
+		client = mw_client_open("cannot fetch URLs", &why);
+	if (client == NULL)
+		return mw_error_set(error, "%s, or fetch the profile with curl -o FILE", why.text);
+	mw_client_result_t result = mw_client_send(client, &request, &answer, error);
+	long status = result == MW_CLIENT_ANSWERED ? answer.status : -1;
+	mw_client_answer_release(&answer);
 	return status;
 }
 
@@ -240,17 +114,16 @@ static long ask(const char *url, const char *post, answer_t *answer, mw_error_t 
  * is then the status. */
 static int fetch(const char *url, const char *post, size_t length_max, int *out_fd, long *status,
 		 mw_error_t *error) {
-	answer_t answer = {.fd = memfd_create("mallow-answer", MFD_CLOEXEC),
-			   .length_max = length_max};
+	int fd = memfd_create("mallow-answer", MFD_CLOEXEC);
 	*status = 0;
-	if (answer.fd < 0)
+	if (fd < 0)
 		return mw_error_set(error, "%s: cannot fetch: %s", url, strerror(errno));
-	*status = ask(url, post, &answer, error);
+	*status = ask(url, post, fd, length_max, error);
 	if (*status == HTTP_FINE) {
-		*out_fd = answer.fd;
+		*out_fd = fd;
 		return 0;
 	}
-	close(answer.fd);
+	close(fd);
 	if (*status >= 0)
 		mw_error_set(error,
 			     "%s: the server answered with status %ld; profiles are at "
