@@ -45,25 +45,25 @@ static mw_rules_t rules_of(const char *text) {
 }
 
 /* A process in a control group, whose root is the test's folder. */
-static mw_process_facts_t facts_of(const char *cgroup) {
-	return (mw_process_facts_t){.program = "server",
-				    .command = "/usr/bin/server --name=front -v 1.2",
-				    .cgroup = strdup(cgroup),
-				    .root = open(folder, O_PATH | O_DIRECTORY),
-				    .engines = folder};
+static mw_name_sources_t facts_of(const char *cgroup) {
+	return (mw_name_sources_t){.program = "server",
+				   .command = "/usr/bin/server --name=front -v 1.2",
+				   .cgroup = strdup(cgroup),
+				   .root = open(folder, O_PATH | O_DIRECTORY),
+				   .engines = folder};
 }
 
 /* Checks service and version that the rules give. */
 static void named(const char *text, const char *cgroup, const char *service, const char *version) {
 	mw_rules_t rules = rules_of(text);
-	mw_process_facts_t facts = facts_of(cgroup);
+	mw_name_sources_t facts = facts_of(cgroup);
 	mw_service_name_t name;
 	mw_service_name_find(&rules, &facts, &name);
 	CHECK(!name.is_ignored);
 	CHECK_STR(name.service, service);
 	CHECK_STR(name.version, version);
 	mw_service_name_release(&name);
-	mw_process_facts_release(&facts);
+	mw_name_sources_release(&facts);
 	mw_rules_release(&rules);
 }
 
@@ -194,7 +194,7 @@ static void test_labels_and_ignore(void) {
 	mw_rules_t rules =
 		rules_of("label zone text b\nlabel env file /none\nlabel env text prod\n"
 			 "label env text later\nlabel app program\nignore program ^cron$\n");
-	mw_process_facts_t facts = facts_of("/");
+	mw_name_sources_t facts = facts_of("/");
 	mw_service_name_t name;
 	mw_service_name_find(&rules, &facts, &name);
 	CHECK_EQ(name.label_count, 3);
@@ -208,23 +208,23 @@ static void test_labels_and_ignore(void) {
 	mw_service_name_find(&rules, &facts, &name);
 	CHECK(name.is_ignored);
 	mw_service_name_release(&name);
-	mw_process_facts_release(&facts);
+	mw_name_sources_release(&facts);
 	mw_rules_release(&rules);
 }
 
 /* This process, by the kernel; and one that has ended. */
 static void test_this_process(void) {
-	mw_process_facts_t facts;
+	mw_name_sources_t facts;
 	mw_rules_t rules = rules_of("service file /etc/hostname-of-nobody\n");
 	mw_service_name_t name;
-	mw_process_facts_take(&facts, getpid(), "me", "me too");
+	mw_name_sources_take(&facts, getpid(), "me", "me too");
 	CHECK(facts.root >= 0 && facts.cgroup != NULL);
-	mw_process_facts_release(&facts);
-	mw_process_facts_take(&facts, 0, "", "");
+	mw_name_sources_release(&facts);
+	mw_name_sources_take(&facts, 0, "", "");
 	mw_service_name_find(&rules, &facts, &name);
 	CHECK_STR(name.service, "unknown");
 	mw_service_name_release(&name);
-	mw_process_facts_release(&facts);
+	mw_name_sources_release(&facts);
 	mw_rules_release(&rules);
 }
 

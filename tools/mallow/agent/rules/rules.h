@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * rules.h -- the configuration file of `mallow agent`.
  * Layer: agent/rules.  The folder's door.  rules.c reads the file, whose lines line_words.h
- * divides; name_rule.h is one rule for names; process_facts.h reads what the rules ask of a
+ * divides; name_rule.h is one rule for names; name_sources.h reads what the rules ask of a
  * process, and service_name.h applies them all.
  *
  * A line is a setting and its values, or a rule; '#' begins a comment.  Each mistake is reported

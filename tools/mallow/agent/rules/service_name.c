@@ -20,8 +20,8 @@ static const mw_name_rule_t standard_rules[] = {
 
 /* Returns a name as it may be stored: no control characters, not too long, cut between characters.
  * NULL: the rule gives none. */
-static char *name_by(const mw_name_rule_t *rule, const mw_process_facts_t *facts) {
-	char *text = mw_process_facts_text(facts, rule);
+static char *name_by(const mw_name_rule_t *rule, const mw_name_sources_t *facts) {
+	char *text = mw_name_sources_text(facts, rule);
 	char *name = text != NULL && *text != '\0' ? mw_name_rule_apply(rule, text) : NULL;
 	free(text);
 	if (name == NULL)
@@ -57,7 +57,7 @@ static char **place_of(mw_service_name_t *out, const mw_name_rule_t *rule) {
 }
 
 static void apply(mw_service_name_t *out, const mw_name_rule_t *rule,
-		  const mw_process_facts_t *facts) {
+		  const mw_name_sources_t *facts) {
 	char **place = place_of(out, rule);
 	char *name = place != NULL ? name_by(rule, facts) : NULL;
 	if (name == NULL)
@@ -72,7 +72,7 @@ static int compare_labels(const void *a, const void *b) {
 	return strcmp(left->key, right->key);
 }
 
-static bool is_ignored(const mw_rules_t *rules, const mw_process_facts_t *facts) {
+static bool is_ignored(const mw_rules_t *rules, const mw_name_sources_t *facts) {
 	for (size_t i = 0; i < rules->name_count; i++) {
 		char *name = rules->names[i].field == MW_RULE_IGNORE
 				     ? name_by(&rules->names[i], facts)
@@ -84,7 +84,7 @@ static bool is_ignored(const mw_rules_t *rules, const mw_process_facts_t *facts)
 	return false;
 }
 
-void mw_service_name_find(const mw_rules_t *rules, const mw_process_facts_t *facts,
+void mw_service_name_find(const mw_rules_t *rules, const mw_name_sources_t *facts,
 			  mw_service_name_t *out) {
 	*out = (mw_service_name_t){.is_ignored = is_ignored(rules, facts)};
 	for (size_t i = 0; i < rules->name_count && !out->is_ignored; i++)

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "agent/rules/process_facts.h"
+#include "agent/rules/name_sources.h"
 #include "agent/rules/rules.h"
 
 /* Most bytes of a name, with its 0: as an identity allows (store/store.h). */
@@ -27,7 +27,7 @@ typedef struct mw_service_name {
 } mw_service_name_t;
 
 /* Applies the rules.  The caller calls mw_service_name_release(). */
-void mw_service_name_find(const mw_rules_t *rules, const mw_process_facts_t *facts,
+void mw_service_name_find(const mw_rules_t *rules, const mw_name_sources_t *facts,
 			  mw_service_name_t *out);
 void mw_service_name_release(mw_service_name_t *name);
 

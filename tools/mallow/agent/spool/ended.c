@@ -14,7 +14,7 @@
 
 static const char file_name[] = "ended";
 
-/* Files that were not seen for so long are gone: the library's option stale_age is a day. */
+/* Files that were not seen for so long are gone: the library keeps them for a day. */
 #define KEPT_SECONDS ((int64_t)2 * 86400)
 /* Most lines that are read. */
 #define ITEMS_MAX 100000u

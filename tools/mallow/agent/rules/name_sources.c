@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * process_facts.c -- /proc/<pid>/cgroup, files below a process's root, labels of containers. */
-#include "agent/rules/process_facts.h"
+ * name_sources.c -- /proc/<pid>/cgroup, files below a process's root, labels of containers. */
+#include "agent/rules/name_sources.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -153,7 +153,7 @@ static char *find_key(const char *text, const char *key) {
 	return NULL;
 }
 
-static char *file_text(const mw_process_facts_t *facts, const mw_name_rule_t *rule) {
+static char *file_text(const mw_name_sources_t *facts, const mw_name_rule_t *rule) {
 	char *text = facts->root >= 0
 			     ? read_all(open_below(facts->root, rule->text), FILE_BYTES_MAX)
 			     : NULL;
@@ -192,7 +192,7 @@ static char *label_in(const char *text, const char *label) {
 	return copy;
 }
 
-static char *container_label(const mw_process_facts_t *facts, const char *label) {
+static char *container_label(const mw_name_sources_t *facts, const char *label) {
 	char id[MW_CONTAINER_ID_LETTERS + 1], *value = NULL;
 	if (!mw_container_of_cgroup(facts->cgroup, id))
 		return NULL;
@@ -214,10 +214,10 @@ static char *container_label(const mw_process_facts_t *facts, const char *label)
 
 /* ---- the door ---- */
 
-void mw_process_facts_take(mw_process_facts_t *out, int pid, const char *program,
-			   const char *command) {
+void mw_name_sources_take(mw_name_sources_t *out, int pid, const char *program,
+			  const char *command) {
 	char path[64];
-	*out = (mw_process_facts_t){
+	*out = (mw_name_sources_t){
 		.program = program, .command = command, .root = -1, .engines = ""};
 	char *groups = NULL;
 	if (pid > 0) {
@@ -230,14 +230,14 @@ void mw_process_facts_take(mw_process_facts_t *out, int pid, const char *program
 	free(groups);
 }
 
-void mw_process_facts_release(mw_process_facts_t *facts) {
+void mw_name_sources_release(mw_name_sources_t *facts) {
 	free(facts->cgroup);
 	if (facts->root >= 0)
 		close(facts->root);
-	*facts = (mw_process_facts_t){.root = -1};
+	*facts = (mw_name_sources_t){.root = -1};
 }
 
-char *mw_process_facts_text(const mw_process_facts_t *facts, const mw_name_rule_t *rule) {
+char *mw_name_sources_text(const mw_name_sources_t *facts, const mw_name_rule_t *rule) {
 	char unit[NAME_MAX + 1];
 	switch (rule->source) {
 	case MW_SOURCE_TEXT:
