@@ -66,7 +66,7 @@ typedef struct mw_option_values {
 		event, exclude, focus, format, hide, http, ignore, label, listen, made_between,
 		max_alloc_growth, max_growth, max_live, max_peak_growth, max_peak, name, names,
 		output, password_file, prune_from, retain, sample_index, sample_type, show,
-		show_from, since, source_path, symbolize, syntax, sysroot, tagfocus, taghide,
+		show_from, since, sort, source_path, symbolize, syntax, sysroot, tagfocus, taghide,
 		tagignore, tagleaf, tagroot, tagshow, thread, tls_ca, tls_cert, tls_key, trim_path,
 		unit;
 	mw_list_value_t base, baseline, diff_base, suppress;

@@ -6,7 +6,7 @@
 
 #include "cli/options.h"
 
-enum { MW_COMMAND_GROUPS = 9 };
+enum { MW_COMMAND_GROUPS = 10 };
 
 extern const mw_command_group_t mw_command_groups[MW_COMMAND_GROUPS];
 

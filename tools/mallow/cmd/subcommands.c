@@ -21,6 +21,7 @@
 #include "cmd/report/report_commands.h"
 #include "cmd/run/run_command.h"
 #include "cmd/shared_options.h"
+#include "cmd/store/store_commands.h"
 #include "cmd/web/web_command.h"
 
 /* One line for each setting in the details of `set`. */
@@ -395,6 +396,7 @@ static const mw_subcommand_t subcommands[] = {
 		.more = mw_selection_options,
 		.common = mw_selection_common_options,
 	},
+#include "cmd/store_rows.def"
 	{
 		.name = "check",
 		.operands = "TARGET...",

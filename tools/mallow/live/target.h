@@ -40,6 +40,7 @@ typedef struct mw_target {
 	bool alive;        /* the process holds the state file's lock */
 	bool is_elsewhere; /* the process runs in a pid namespace that cannot be seen from here */
 	bool is_pid;       /* the user gave a pid, or the name of a process */
+	bool is_stored;    /* `path` is a question to a store (cmd/store/question.h) */
 	/* The profile was downloaded into the file `fd`, and `path` is the URL. */
 	bool is_url;
 	int fd;

@@ -21,7 +21,7 @@
 #define MW_RULES_LINE_BYTES_MAX 4096
 /* Most rules for names. */
 #define MW_RULES_MAX 256
-/* Most keys of labels: as many as an identity has (store/store.h). */
+/* Most keys of labels: as many as an identity has (store/profile_store.h). */
 #define MW_RULES_LABELS_MAX 32
 
 typedef struct mw_rules {

@@ -11,7 +11,7 @@
 #include "agent/rules/name_sources.h"
 #include "agent/rules/rules.h"
 
-/* Most bytes of a name, with its 0: as an identity allows (store/store.h). */
+/* Most bytes of a name, with its 0: as an identity allows (store/profile_store.h). */
 #define MW_SERVICE_NAME_BYTES 1024
 
 typedef struct mw_service_label {

@@ -13,6 +13,7 @@
 #include "cli/complain.h"
 #include "cli/terminal.h"
 #include "cmd/input/made_times.h"
+#include "cmd/store/stored_profile.h"
 #include "formats/read.h"
 #include "formats/state/state_file.h"
 #include "live/control.h"
@@ -43,6 +44,13 @@ static void say_progress(void *context, size_t done, size_t all, const char *pat
 }
 
 int mw_load_resolve(const char *text, mw_target_t *out, mw_error_t *error) {
+	if (mw_question_is(text)) {
+		*out = (mw_target_t){.path = mw_xstrdup(text),
+				     .shown = mw_xstrdup(text),
+				     .is_stored = true,
+				     .fd = -1};
+		return 0;
+	}
 	if (mw_is_url(text))
 		mw_progress("fetching %s", text);
 	int result = mw_target_resolve(text, out, error);
@@ -354,7 +362,9 @@ static int read_target(const mw_target_t *target, mw_load_detail_t detail, mw_pr
 		return read_times(target, out, error);
 	if (adds_cpu && target->is_state && detail == MW_LOAD_STACKS)
 		return read_both(target, out, error);
-	if (target->is_url)
+	if (target->is_stored)
+		result = mw_stored_profile(target->path, out, error);
+	else if (target->is_url)
 		result = read_fetched(target, out, error);
 	else if (target->is_state && mw_target_process(target) > 0)
 		result = read_live(target, detail, out, error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * marks.c -- the directory of marks: one file for each, named by process and time. */
 #include "cmd/marks/marks.h"
+#include "cmd/store/moment.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -151,47 +152,6 @@ int mw_mark_write(const mw_snapshot_t *snapshot, const char *name, const mw_prof
 	free(path);
 	free(directory);
 	return result;
-}
-
-/* Parses a time of the last 24 hours: today, or yesterday if the time is still to come today. */
-static bool parse_clock(const char *text, int64_t now_ns, int64_t *time_ns) {
-	time_t now = (time_t)(now_ns / SECOND_NS);
-	struct tm then;
-	if (localtime_r(&now, &then) == NULL)
-		return false;
-	then.tm_sec = 0;
-	const char *end = strptime(text, "%H:%M:%S", &then);
-	if (end == NULL)
-		end = strptime(text, "%H:%M", &then);
-	if (end == NULL || *end != '\0')
-		return false;
-	then.tm_isdst = -1;
-	time_t found = mktime(&then);
-	if (found > now) {
-		then.tm_mday--;
-		then.tm_isdst = -1;
-		found = mktime(&then);
-	}
-	*time_ns = (int64_t)found * SECOND_NS;
-	return true;
-}
-
-bool mw_moment_parse(const char *text, int64_t now_ns, int64_t *time_ns) {
-	double seconds;
-	*time_ns = now_ns;
-	if (strcmp(text, "now") == 0)
-		return true;
-	if (*text == '@') { /* seconds since 1970, as date(1) takes them */
-		char *end;
-		seconds = strtod(text + 1, &end);
-		*time_ns = (int64_t)(seconds * 1e9);
-		return end > text + 1 && *end == '\0' && seconds > 0 && seconds < 9e9;
-	}
-	if (mw_parse_seconds(text, &seconds)) {
-		*time_ns -= (int64_t)(seconds * 1e9);
-		return true;
-	}
-	return parse_clock(text, now_ns, time_ns);
 }
 
 static int64_t distance(int64_t a, int64_t b) {

@@ -34,10 +34,6 @@ int mw_mark_write(const mw_snapshot_t *snapshot, const char *name, const mw_prof
 mw_mark_file_t *mw_marks_of(const mw_snapshot_t *snapshot, size_t *count);
 void mw_marks_free(mw_mark_file_t *marks, size_t count);
 
-/* Parses a time: "5m" or "90s" ago, "14:30" or "14:30:05" in the last 24 hours, "now".  False:
- * it is no time. */
-bool mw_moment_parse(const char *text, int64_t now_ns, int64_t *time_ns);
-
 /* Finds the mark that WHEN of `option` ("since") names, of a live process or state file: the
  * newest mark of that name.  If WHEN is a time, the nearest mark, if it is at most 2 s plus a
  * tenth of the elapsed time away.  The caller frees *path; NULL = there is no such mark, only

@@ -10,6 +10,7 @@
 #include "cli/print.h"
 #include "cmd/input/load.h"
 #include "cmd/marks/marks.h"
+#include "cmd/store/moment.h"
 #include "model/memory.h"
 
 /* Paths of the marks that --since and --alive-at found, and the name of the first mark in

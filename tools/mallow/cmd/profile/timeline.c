@@ -14,6 +14,7 @@
 #include "cmd/profile/output_file.h"
 #include "cmd/profile/profile_commands.h"
 #include "cmd/profile/view_options.h"
+#include "cmd/store/stored_profile.h"
 #include "formats/file/output.h"
 #include "model/memory.h"
 #include "report/text/types.h"
@@ -217,7 +218,38 @@ static int add_file(void *collection, const char *path, mw_error_t *error) {
 	return result;
 }
 
+/* Adds the sums over the processes of a service, of which each step may lack some. */
+static int add_stored(collection_t *c, const char *text, mw_error_t *error) {
+	mw_point_t *points;
+	mw_kind_t kind;
+	size_t count;
+	if (mw_selection_options_given(c->arguments))
+		return mw_error_set(error,
+				    "%s: --focus and similar options need dumps; the "
+				    "timeline of a store has sums",
+				    text);
+	if (mw_stored_timeline(text, &points, &count, &kind, error) != 0)
+		return -1;
+	const mw_kind_values_t *values = mw_kind_values(kind);
+	int value = values->standard;
+	for (int i = 0; i < MW_VALUES; i++)
+		if (c->arguments->options.sample_type.text != NULL &&
+		    values->values[i].type != NULL &&
+		    strcmp(values->values[i].type, c->arguments->options.sample_type.text) == 0)
+			value = i;
+	name_series(c, text, values->values[value].type, values->values[value].unit);
+	for (size_t i = 0; i < count; i++) {
+		const mw_moment_t moment = {.time_ns = points[i].time_ns,
+					    .value = mw_point_value(&points[i], value)};
+		add_moment(c, &moment);
+	}
+	free(points);
+	return 0;
+}
+
 static int add_target(collection_t *c, const char *name, mw_error_t *error) {
+	if (mw_question_is(name))
+		return add_stored(c, name, error);
 	if (mw_is_directory(name))
 		return mw_directory_walk(name, add_file, c, &c->skipped, error);
 	mw_target_t target;
