@@ -18,6 +18,7 @@
 #include "cmd/process/process_commands.h"
 #include "cmd/profile/profile_commands.h"
 #include "cmd/profile/view_options.h"
+#include "cmd/push/push_command.h"
 #include "cmd/report/report_commands.h"
 #include "cmd/run/run_command.h"
 #include "cmd/shared_options.h"
@@ -164,6 +165,8 @@ static const mw_subcommand_t subcommands[] = {
 				END_OF_OPTIONS,
 			},
 	},
+#include "cmd/push_rows.def"
+
 	{
 		.name = "serve",
 		.operands = "[TARGET]",

@@ -148,6 +148,8 @@ static void set_options(CURL *handle, transfer_t *t) {
 				    (curl_off_t)request->body_bytes);
 		mw_curl.easy_setopt(handle, CURLOPT_POSTFIELDS, request->body);
 	}
+	if (request->is_sent_once)
+		mw_curl.easy_setopt(handle, CURLOPT_FRESH_CONNECT, 1L);
 	if (request->method != NULL)
 		mw_curl.easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request->method);
 }

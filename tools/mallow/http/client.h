@@ -38,7 +38,10 @@ typedef struct mw_client_request {
 	unsigned redirects_max;  /* 0 = redirections are answers as others */
 	size_t answer_bytes_max; /* larger answers are an error */
 	int answer_fd;           /* the body goes there; -1: into memory */
-	const char *verb;        /* for messages "cannot VERB: ..."; NULL = "fetch" */
+	/* Opens a connection of its own.  On a kept one libcurl sends a request once more by itself
+	 * if the server closes the connection without an answer. */
+	bool is_sent_once;
+	const char *verb; /* for messages "cannot VERB: ..."; NULL = "fetch" */
 } mw_client_request_t;
 
 typedef enum mw_client_result {

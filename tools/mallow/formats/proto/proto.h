@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * proto.h -- reads and writes profile.proto, the format of pprof.
- * Layer: formats/proto.  The folder's door; wire.h is private to the folder. */
+ * Layer: formats/proto.  The folder's door; wire.h is the encoding below. */
 #ifndef MW_TOOL_FORMATS_PROTO_PROTO_H
 #define MW_TOOL_FORMATS_PROTO_PROTO_H
 

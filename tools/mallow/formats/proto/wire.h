@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * wire.h -- the encoding below profile.proto: numbers with seven bits in each byte, and fields.
- * Layer: formats/proto.  Private to this folder.  Nothing is allocated.  Nothing at or after
- * `end` is read. */
+ * Layer: formats/proto.  Other folders read answers of servers with it.  Nothing is allocated.
+ * Nothing at or after `end` is read. */
 #ifndef MW_TOOL_FORMATS_PROTO_WIRE_H
 #define MW_TOOL_FORMATS_PROTO_WIRE_H
 
