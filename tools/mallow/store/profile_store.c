@@ -7,6 +7,7 @@
 
 #include "model/memory.h"
 #include "store/backend.h"
+#include "store/clickhouse/clickhouse.h"
 #include "store/directory/directory.h"
 
 struct mw_store {
@@ -19,6 +20,8 @@ static const struct {
 	const mw_backend_t *backend;
 } schemes[] = {
 	{MW_STORE_DIRECTORY, &mw_directory_backend},
+	{MW_STORE_CLICKHOUSE, &mw_clickhouse_backend},
+	{MW_STORE_CLICKHOUSE_TLS, &mw_clickhouse_backend},
 };
 
 static const mw_backend_t *backend_of(const char *text) {
@@ -38,7 +41,10 @@ int mw_store_open(const char *url, const mw_store_options_t *options, bool may_c
 	const mw_backend_t *backend = backend_of(url);
 	void *self;
 	if (backend == NULL)
-		return mw_error_set(error, "%s: no store; allowed: dir:///PATH", url);
+		return mw_error_set(error,
+				    "%s: no store; allowed: dir:///PATH, "
+				    "clickhouse://[USER@]HOST:PORT/DATABASE",
+				    url);
 	if (backend->open(url, options != NULL ? options : &no_options, may_create, &self, error))
 		return -1;
 	*out = mw_xcalloc(1, sizeof(**out));

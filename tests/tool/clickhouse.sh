@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# clickhouse.sh BUILD_DIR -- the store in ClickHouse: what holds for all stores, on one server and
+# on a cluster of two, and puts whose connection or server is lost on the way.
+# The servers are Debian's, started on loopback with folders of their own.  Where they are not
+# installed, MALLOW_TEST_STORE=clickhouse://127.0.0.1:PORT names one; databases are made there.
+# MALLOW_TEST_CUTS and MALLOW_TEST_RESTARTS: see tests/unit/tools/store/clickhouse.
+source "$(dirname "$0")/lib.bash"
+# shellcheck source=tests/support/clickhouse_server.bash
+source "$here/../support/clickhouse_server.bash"
+tests=$build/tests
+needs curl
+if [ -n "${MALLOW_TEST_STORE:-}" ]; then
+    try 0 "$tests/unit_tools_store_test_conformance"
+    try 0 "$tests/unit_tools_store_clickhouse_test_lost_requests"
+    ok "the server $MALLOW_TEST_STORE"
+    exit 0
+fi
+needs clickhouse-server
+
+# In memory: some disks take a millisecond for each of the thousands of small files.
+servers=$(mktemp -d /dev/shm/mallow-clickhouse.XXXXXX)
+# shellcheck disable=SC2016 # expanded when the script ends
+at_end 'kill -9 $(cat "$servers"/?/pid) 2>/dev/null; wait; rm -rf "$servers"'
+start_clickhouse "$servers" pair || fail "no server"
+store=clickhouse://127.0.0.1:$http_a
+other=clickhouse://127.0.0.1:$http_b
+
+# As many as leave time for the rest; more by hand.
+export MALLOW_TEST_PUTS=${MALLOW_TEST_PUTS:-30}
+MALLOW_TEST_STORE=$store try 0 "$tests/unit_tools_store_test_conformance"
+ok "one server"
+MALLOW_TEST_STORE=$store MALLOW_TEST_OTHER=$other MALLOW_TEST_CLUSTER=pair \
+    try 0 "$tests/unit_tools_store_test_conformance"
+ok "a cluster of two"
+
+# Kills server a, and starts it again.
+cat >restart.sh <<EOF_SH
+source "$here/../support/clickhouse_server.bash"
+kill -9 "\$(cat "$servers/a/pid")"
+while kill -0 "\$(cat "$servers/a/pid")" 2>/dev/null; do sleep 0.05; done
+run_clickhouse "$servers/a" "$http_a"
+EOF_SH
+MALLOW_TEST_STORE=$store MALLOW_TEST_RESTART="bash $work/restart.sh" \
+    MALLOW_TEST_RESTARTS=${MALLOW_TEST_RESTARTS:-10} \
+    try 0 "$tests/unit_tools_store_clickhouse_test_lost_requests"
+has_line out 'attempts of [0-9]+ puts were cut' || fail "nothing was cut"
+ok "lost requests and killed servers"
