@@ -5,13 +5,18 @@
 # push_receiver.py.  Where opentelemetry-proto, protoc and python3-protobuf are installed, its real
 # .proto decodes the requests, too; MALLOW_OTLP_PROTO is its folder if it lies elsewhere.
 source "$(dirname "$0")/lib.bash"
-needs python3
+needs python3 openssl
 receiver=$here/push_receiver.py
-unset MALLOW_STORE http_proxy HTTP_PROXY all_proxy ALL_PROXY MALLOW_PUSH_TOKEN MALLOW_PUSH_PASSWORD
+unset MALLOW_STORE SSL_CERT_FILE SSL_CERT_DIR http_proxy HTTP_PROXY all_proxy ALL_PROXY
+unset https_proxy HTTPS_PROXY MALLOW_PUSH_TOKEN MALLOW_PUSH_PASSWORD
 export XDG_STATE_HOME=$work/state
 cc -g -O1 -o pushed "$here/pushed.c" || fail "cc"
 
-python3 "$receiver" port 2>receiver.log &
+# Its own authority; good for 127.0.0.1 and nothing else.
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test -addext \
+    subjectAltName=IP:127.0.0.1 -keyout key.pem -out certificate.pem >out 2>&1 || fail "openssl"
+cat key.pem certificate.pem >server.pem
+python3 "$receiver" port tlsport server.pem 2>receiver.log &
 started+=("$!")
 mkfifo orders answers.fifo
 MALLOW_CONF=prof_state_min:0,prof_sample:1,prof_mappings:true \
@@ -30,6 +35,7 @@ await 60 is_known "$pid"
 try 0 "$mallow" start --cpu --wait 60 "$pid"
 order c
 await 60 test -s port
+await 60 test -s tlsport
 address=127.0.0.1:$(cat port)
 
 # total TYPE: the sum that `mallow top` shows.
@@ -61,7 +67,7 @@ for line in sys.stdin:
 }
 requests() {
     local answer
-    printf '%s\n' "$1" >&"${python[1]}"
+    printf "%s\n" "${1//$'\n'/ }" >&"${python[1]}"
     read -rt 60 -u "${python[0]}" answer || fail "python: $1: $(cat python.log)"
     printf '%s\n' "$answer"
 }
@@ -191,19 +197,19 @@ done
 ok "a directory: sums"
 
 to=otlp+http://$address/prefix
-one=(--no-symbols --retry 20)
+one=(--retry 20)
 # A batch that the receiver had, whose answer was lost, and one that it never had.
 for word in hold lose; do
     forget "$word"
     order a
-    "$mallow" push "$pid" --to "$to" "${one[@]}" >first.out 2>first.err &
+    "$mallow" push --no-symbols "$pid" --to "$to" "${one[@]}" >first.out 2>first.err &
     first=$!
     await 60 test -s requests
     [ "$(requests "r[0]['path']")" = /prefix/v1development/profiles ] || fail "the prefix is lost"
     kill -9 "$first"
     wait "$first" 2>/dev/null
     order a
-    try 0 "$mallow" push "$pid" --to "$to" "${one[@]}"
+    try 0 "$mallow" push --no-symbols "$pid" --to "$to" "${one[@]}"
     [ "$(requests "r[0]['profiles'][0]['id'] == r[1]['profiles'][0]['id'] and \
         r[0]['profiles'] == r[1]['profiles']")" = True ] || fail "$word: another batch is repeated"
     [ "$word" = hold ] && have=$(counted alloc_space)
@@ -213,9 +219,9 @@ done
 # Two at once.
 order a
 forget
-"$mallow" push "$pid" --to "$to" "${one[@]}" >first.out 2>first.err &
+"$mallow" push --no-symbols "$pid" --to "$to" "${one[@]}" >first.out 2>first.err &
 first=$!
-try 0 "$mallow" push "$pid" --to "$to" "${one[@]}"
+try 0 "$mallow" push --no-symbols "$pid" --to "$to" "${one[@]}"
 wait "$first" || fail "two at once: $(cat first.err)"
 [ "$((have + $(counted alloc_space)))" = "$(total alloc_space)" ] || fail "two at once"
 have=$(total alloc_space)
@@ -225,7 +231,7 @@ ok "killed with -9 in mid-push, two at once: counted once"
 again() {
     order a
     forget "$@"
-    try 0 "$mallow" push "$pid" --to "$to" "${one[@]}"
+    try 0 "$mallow" push --no-symbols "$pid" --to "$to" "${one[@]}"
     [ "$(requests "len({p['id'] for p in r[0]['profiles']} & \
         {p['id'] for p in r[$#]['profiles']}) == 4")" = True ] || fail "$*: not the same batch"
     have=$((have + $(counted alloc_space)))
@@ -239,12 +245,12 @@ again '429 1'
 refused() {
     order a
     forget "$1"
-    try 2 "$mallow" push "$pid" --to "$to" "${one[@]}"
+    try 2 "$mallow" push --no-symbols "$pid" --to "$to" "${one[@]}"
     one_line_error
     says err "$2"
     [ "$(requests 'len(r)')" = 1 ] || fail "$1 is tried again"
     forget
-    try 0 "$mallow" push "$pid" --to "$to" "${one[@]}"
+    try 0 "$mallow" push --no-symbols "$pid" --to "$to" "${one[@]}"
     have=$((have + $(counted alloc_space)))
     [ "$have" = "$(total alloc_space)" ] || fail "$1: $have, not $(total alloc_space)"
 }
@@ -254,41 +260,41 @@ refused 422 'status 422'
 refused rejects 'rejected 2 profiles: no way'
 refused '429 999' 'status 429'
 refused 401 'see --token-file'
-try 2 "$mallow" push "$pid" --to otlp+http://127.0.0.1:1 --retry 0
+try 2 "$mallow" push --no-symbols "$pid" --to otlp+http://127.0.0.1:1 --retry 0
 one_line_error
 says err 'otlp|127\.0\.0\.1:1'
 ok "429, 5xx and lost connections are tried again, others are not"
 
 forget
 # shellcheck disable=SC2016 # is not expanded
-try 0 "$mallow" push "$pid" --to "$to" --label $'quote=\'";--' --label $'line=a\nb\t\x1b' \
+try 0 "$mallow" push --no-symbols "$pid" --to "$to" --label $'quote=\'";--' --label $'line=a\nb\t\x1b' \
     --label $'bytes=\xff\xfe' --label 'name=$(id)' --service "'; DROP TABLE x; --"
 [ "$(requests "'bad' in r[0]")" = False ] || fail "a hostile label: $(requests "r[0]['bad']")"
 [ "$(requests "[r[0]['labels'][k] for k in ('quote', 'line', 'bytes', 'name')]")" = \
     "['\\'\";--', 'a\\nb\\t\\x1b', '??', '\$(id)']" ] || fail "$(requests "r[0]['labels']")"
 order a
-try 0 "$mallow" push "$pid" --to "pyroscope+http://$address" --label a.b/c=1 \
+try 0 "$mallow" push --no-symbols "$pid" --to "pyroscope+http://$address" --label a.b/c=1 \
     --label $'line=a\nb\xff'
 [ "$(requests "r[-1]['labels']['a_b_c'], r[-1]['labels']['line']")" = "('1', 'a\\nb?')" ] ||
     fail "$(requests "r[-1]['labels']")"
 long=$(head -c 1100 /dev/zero | tr '\0' x)
 for label in novalue '=x' '1a=x' 'a b=x' service=x build-id=x $'a\n=x' "a=$long"; do
-    try 2 "$mallow" push "$pid" --to "$to" --label "$label"
+    try 2 "$mallow" push --no-symbols "$pid" --to "$to" --label "$label"
     one_line_error
 done
-try 2 "$mallow" push "$pid" --to "pyroscope+http://$address" --label a.b=1 --label a_b=2
+try 2 "$mallow" push --no-symbols "$pid" --to "pyroscope+http://$address" --label a.b=1 --label a_b=2
 one_line_error
 says err 'rename one'
-try 2 "$mallow" push "$pid" --to "$to" --label a=1 --label a=2
+try 2 "$mallow" push --no-symbols "$pid" --to "$to" --label a=1 --label a=2
 one_line_error
 ok "hostile labels"
 
 for url in http://x otlp+ftp://x pyroscope+http:// 'otlp+http://x?token=a' 'otlp+http://a b' \
     otlp+http://joe@x otlp nonsense://x; do
-    try 2 "$mallow" push "$pid" --to "$url"
+    try 2 "$mallow" push --no-symbols "$pid" --to "$url"
     one_line_error
 done
-try 2 "$mallow" push "$pid" --to otlp+https://joe:secret1@host
+try 2 "$mallow" push --no-symbols "$pid" --to otlp+https://joe:secret1@host
 one_line_error
 says err 'a URL has no password'
 says_not err 'secret1|joe'
@@ -297,31 +303,42 @@ one_line_error
 says err '\-\-to URL is missing'
 printf 'secret2\nmore\n' >token
 chmod 644 token
-try 2 "$mallow" push "$pid" --to "$to" --token-file token
+try 2 "$mallow" push --no-symbols "$pid" --to "$to" --token-file token
 one_line_error
 says err 'other users can open this file'
 chmod 600 token
 order a
 forget
-try 0 "$mallow" push "$pid" --to "$to" --token-file token --tenant t1
+try 0 "$mallow" push --no-symbols "$pid" --to "$to" --token-file token --tenant t1
 [ "$(requests "r[0]['authorization'], r[0]['tenant']")" = "('Bearer secret2', 't1')" ] ||
     fail "$(requests 'r[0]')"
 forget
-MALLOW_PUSH_PASSWORD=open:sesame try 0 "$mallow" push "$pid" --to "$to" --user joe
+MALLOW_PUSH_PASSWORD=open:sesame try 0 "$mallow" push --no-symbols "$pid" --to "$to" --user joe
 [ "$(requests "r[0]['authorization']")" = "Basic $(printf joe:open:sesame | base64)" ] ||
     fail "$(requests 'r[0]')"
-MALLOW_PUSH_TOKEN=$'a\x01b' try 2 "$mallow" push "$pid" --to "$to"
+MALLOW_PUSH_TOKEN=$'a\x01b' try 2 "$mallow" push --no-symbols "$pid" --to "$to"
 one_line_error
-try 2 "$mallow" push "$pid" --to "$to" --user joe
+try 2 "$mallow" push --no-symbols "$pid" --to "$to" --user joe
 one_line_error
-ok "secrets and URLs"
+# TLS: an unknown signer is no lost connection, and the token does not go to it.
+forget
+secure=127.0.0.1:$(cat tlsport)
+try 2 "$mallow" push --no-symbols "$pid" --to "otlp+https://$secure" --token-file token
+one_line_error
+says err "certificate is not trusted; name its signer with --tls-ca"
+[ ! -e requests ] || fail "a request went to an unknown server"
+try 0 "$mallow" push --no-symbols "$pid" --to "otlp+https://$secure" --token-file token --tls-ca certificate.pem
+try 0 "$mallow" push --no-symbols "$pid" --to "pyroscope+https+insecure://$secure"
+[ "$(requests "[(x['path'][:6], x['authorization']) for x in r[::len(r) - 1]]")" = \
+    "[('/v1dev', 'Bearer secret2'), ('/push.', None)]" ] || fail "$(requests r)"
+ok "secrets, URLs and TLS"
 
 # A full disk: nothing is sent that could not be noted.
 order a
 chmod 500 state/mallow/push
 if ! touch state/mallow/push/probe 2>/dev/null; then
     forget
-    try 2 "$mallow" push "$pid" --to "$to"
+    try 2 "$mallow" push --no-symbols "$pid" --to "$to"
     one_line_error
     [ ! -e requests ] || fail "something was sent"
 fi
@@ -334,6 +351,39 @@ try 0 "$mallow" push file.pb.gz --to "pyroscope+http://$address"
 try 0 "$mallow" push file.pb.gz --to "pyroscope+http://$address"
 same alloc_space memory:alloc_space
 same inuse_space memory:inuse_space
+# A hostile profile: a name of 1 MiB, names that are not UTF-8, quotes, values at the limits.
+python3 - <<'EOF_PY' || fail "no profile"
+import gzip
+def varint(x):
+    x &= (1 << 64) - 1
+    out = b""
+    while x > 127:
+        out, x = out + bytes([x & 127 | 128]), x >> 7
+    return out + bytes([x])
+number = lambda field, x: varint(field << 3) + varint(x)
+text = lambda field, b: varint(field << 3 | 2) + varint(len(b)) + b
+strings = [b"", b"inuse_space", b"bytes", b"alloc_space", b"x" * (1 << 20),
+           b"a\xff\x27\x22\x5c;--\n\x1b", b"inuse_objects", b"count", b"alloc_objects"]
+data = b"".join(text(1, number(1, t) + number(2, u)) for t, u in ((8, 7), (3, 2), (6, 7), (1, 2)))
+for location, values in (1, (1, 2**63 - 1, 1, 2**63 - 1)), (2, (1, 5, 1, 5)), (1, (0, 7, 0, 7)):
+    data += text(2, text(1, varint(location)) + text(2, b"".join(map(varint, values))))
+for i in 1, 2:
+    data += text(4, number(1, i) + number(3, 4096 * i) + text(4, number(1, i)))
+    data += text(5, number(1, i) + number(2, 3 + i) + number(4, 3 + i))
+data += b"".join(text(6, s) for s in strings) + number(9, 17 * 10**17)
+open("hostile.pb.gz", "wb").write(gzip.compress(data))
+EOF_PY
+for scheme in pyroscope otlp; do
+    forget
+    try 0 "$mallow" push hostile.pb.gz --to "$scheme+http://$address" --service hostile
+    # shellcheck disable=SC2016 # Python
+    [ "$(requests '[len(r), "bad" in r[0], sum("x" * 2**20 == f for f in r[0]["functions"]),
+        "a?\x27\x22\x5c;--\n\x1b" in r[0]["functions"],
+        max(p["sum"] for p in r[0]["profiles"]) >= 2**63 - 1]')" = \
+        "[1, False, 1, True, True]" ] || fail "$scheme: $(requests "[x.get('bad') for x in r]")"
+done
+try 2 "$mallow" push hostile.pb.gz --to "otlp+http://$address" --cpu --service x
+one_line_error
 exec 3>&-
 wait "$pid"
-ok "files"
+ok "files, and a hostile one"

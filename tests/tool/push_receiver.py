@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""push_receiver.py PORT_FILE -- takes profiles as Pyroscope and receivers of OpenTelemetry do.
+"""push_receiver.py PORT_FILE TLS_PORT_FILE CERTIFICATE -- takes profiles as Pyroscope and receivers
+of OpenTelemetry do.
 push_receiver.py --decode FILE -- decodes a saved request of OpenTelemetry, or says why not.
 push_receiver.py --mutate FILE -- gives each field of it a wrong number, one after the other, and
 counts those that --decode takes nevertheless.
@@ -16,8 +17,10 @@ import gzip
 import http.server
 import json
 import os
+import ssl
 import struct
 import sys
+import threading
 import time
 
 # Message: {field number: (name, type)}.  A list in the place of the type: repeated.
@@ -344,6 +347,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
+def serve(port_file, context=None):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    if context is not None:
+        # The handshake in the connection's own thread.
+        server.socket = context.wrap_socket(server.socket, server_side=True,
+                                            do_handshake_on_connect=False)
+    open(port_file + ".new", "w").write(str(server.server_port))
+    os.rename(port_file + ".new", port_file)
+    server.serve_forever()
+
+
 def main():
     if sys.argv[1] == "--decode":
         read_otlp(open(sys.argv[2], "rb").read())
@@ -352,11 +367,10 @@ def main():
         print(fields_, "fields;", "taken with a wrong number:", taken)
         sys.exit(1 if taken or fields_ < 30 else 0)
     else:
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        server.daemon_threads = True
-        open(sys.argv[1] + ".new", "w").write(str(server.server_port))
-        os.rename(sys.argv[1] + ".new", sys.argv[1])
-        server.serve_forever()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(sys.argv[3])
+        threading.Thread(target=serve, args=(sys.argv[2], context), daemon=True).start()
+        serve(sys.argv[1])
 
 
 main()
