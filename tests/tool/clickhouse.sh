@@ -30,6 +30,22 @@ other=clickhouse://127.0.0.1:$http_b
 export MALLOW_TEST_PUTS=${MALLOW_TEST_PUTS:-30}
 MALLOW_TEST_STORE=$store try 0 "$tests/unit_tools_store_test_conformance"
 ok "one server"
+
+# A profile that is pushed twice counts once.
+cc -g -O1 -o example "$here/example.c" || fail "cc"
+try 0 "$mallow" run --exact --quiet -o example.pb.gz ./example
+for _ in 1 2; do
+    try 0 "$mallow" push --state state example.pb.gz --to "$store/pushed" --label "quote='\"\\;--"
+done
+for type in inuse_objects inuse_space alloc_objects alloc_space; do
+    sums=()
+    for target in example.pb.gz "$store/pushed/example?from=-1h"; do
+        try 0 "$mallow" top --sample-type "$type" --unit B "$target"
+        sums+=("$(sed -nE 's/^Showing .* of ([0-9]+)[a-zA-Z]* total$/\1/p' out)")
+    done
+    [ "${sums[0]:-none}" = "${sums[1]}" ] || fail "$type: ${sums[*]}"
+done
+ok "mallow push: sums"
 MALLOW_TEST_STORE=$store MALLOW_TEST_OTHER=$other MALLOW_TEST_CLUSTER=pair \
     try 0 "$tests/unit_tools_store_test_conformance"
 ok "a cluster of two"

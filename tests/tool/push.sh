@@ -241,7 +241,7 @@ again 503 500
 again cut
 again '429 1'
 [ "$(requests "r[1]['time'] - r[0]['time'] >= 1")" = True ] || fail "Retry-After is not honoured"
-# refused STATUS PATTERN: not tried again, and nothing is lost: the next push has the counts.
+# refused STATUS PATTERN: not tried again.
 refused() {
     order a
     forget "$1"
@@ -249,10 +249,6 @@ refused() {
     one_line_error
     says err "$2"
     [ "$(requests 'len(r)')" = 1 ] || fail "$1 is tried again"
-    forget
-    try 0 "$mallow" push --no-symbols "$pid" --to "$to" "${one[@]}"
-    have=$((have + $(counted alloc_space)))
-    [ "$have" = "$(total alloc_space)" ] || fail "$1: $have, not $(total alloc_space)"
 }
 refused 400 'answered with status 400: says the receiver: .\[31m400$'
 refused 413 "status 413: .*; raise the receiver's limit"
@@ -260,6 +256,11 @@ refused 422 'status 422'
 refused rejects 'rejected 2 profiles: no way'
 refused '429 999' 'status 429'
 refused 401 'see --token-file'
+# Nothing is lost: the next push has the counts of all of them.
+forget
+try 0 "$mallow" push --no-symbols "$pid" --to "$to" "${one[@]}"
+have=$((have + $(counted alloc_space)))
+[ "$have" = "$(total alloc_space)" ] || fail "refused: $have, not $(total alloc_space)"
 try 2 "$mallow" push --no-symbols "$pid" --to otlp+http://127.0.0.1:1 --retry 0
 one_line_error
 says err 'otlp|127\.0\.0\.1:1'
@@ -267,8 +268,9 @@ ok "429, 5xx and lost connections are tried again, others are not"
 
 forget
 # shellcheck disable=SC2016 # is not expanded
-try 0 "$mallow" push --no-symbols "$pid" --to "$to" --label $'quote=\'";--' --label $'line=a\nb\t\x1b' \
-    --label $'bytes=\xff\xfe' --label 'name=$(id)' --service "'; DROP TABLE x; --"
+try 0 "$mallow" push --no-symbols "$pid" --to "$to" --label $'quote=\'";--' \
+    --label $'line=a\nb\t\x1b' --label $'bytes=\xff\xfe' --label 'name=$(id)' \
+    --service "'; DROP TABLE x; --"
 [ "$(requests "'bad' in r[0]")" = False ] || fail "a hostile label: $(requests "r[0]['bad']")"
 [ "$(requests "[r[0]['labels'][k] for k in ('quote', 'line', 'bytes', 'name')]")" = \
     "['\\'\";--', 'a\\nb\\t\\x1b', '??', '\$(id)']" ] || fail "$(requests "r[0]['labels']")"
@@ -282,7 +284,8 @@ for label in novalue '=x' '1a=x' 'a b=x' service=x build-id=x $'a\n=x' "a=$long"
     try 2 "$mallow" push --no-symbols "$pid" --to "$to" --label "$label"
     one_line_error
 done
-try 2 "$mallow" push --no-symbols "$pid" --to "pyroscope+http://$address" --label a.b=1 --label a_b=2
+try 2 "$mallow" push --no-symbols "$pid" --to "pyroscope+http://$address" --label a.b=1 \
+    --label a_b=2
 one_line_error
 says err 'rename one'
 try 2 "$mallow" push --no-symbols "$pid" --to "$to" --label a=1 --label a=2
@@ -327,7 +330,8 @@ try 2 "$mallow" push --no-symbols "$pid" --to "otlp+https://$secure" --token-fil
 one_line_error
 says err "certificate is not trusted; name its signer with --tls-ca"
 [ ! -e requests ] || fail "a request went to an unknown server"
-try 0 "$mallow" push --no-symbols "$pid" --to "otlp+https://$secure" --token-file token --tls-ca certificate.pem
+try 0 "$mallow" push --no-symbols "$pid" --to "otlp+https://$secure" --token-file token \
+    --tls-ca certificate.pem
 try 0 "$mallow" push --no-symbols "$pid" --to "pyroscope+https+insecure://$secure"
 [ "$(requests "[(x['path'][:6], x['authorization']) for x in r[::len(r) - 1]]")" = \
     "[('/v1dev', 'Bearer secret2'), ('/push.', None)]" ] || fail "$(requests r)"
