@@ -46,6 +46,13 @@ install(DIRECTORY compat/jemalloc/include/ compat/mimalloc/include/ compat/gperf
     DESTINATION ${MALLOW_COMPAT_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES ${CMAKE_BINARY_DIR}/mallow.pc DESTINATION ${lib}/pkgconfig)
 install(FILES LICENSE README.md README.zh-CN.md CHANGELOG.md DESTINATION share/doc/mallow)
+# The agent is a service that an administrator enables.  The prefix is that of the installation.
+install(CODE "set(MALLOW_BINDIR \"\${CMAKE_INSTALL_PREFIX}/bin\")
+    configure_file(\"${PROJECT_SOURCE_DIR}/contrib/agent/mallow-agent.service.in\"
+        \"${CMAKE_BINARY_DIR}/mallow-agent.service\" @ONLY)")
+install(FILES ${CMAKE_BINARY_DIR}/mallow-agent.service DESTINATION lib/systemd/system)
+install(FILES contrib/agent/agent.conf contrib/agent/kubernetes.yaml contrib/agent/compose.yaml
+    DESTINATION share/doc/mallow/examples)
 file(GLOB man_pages CONFIGURE_DEPENDS doc/man/*.[1-8])
 foreach(page ${man_pages})
     string(REGEX MATCH "[1-8]$" section ${page})

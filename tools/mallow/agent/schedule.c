@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/spool/stable_hash.h"
+#include "agent/rules/stable_hash.h"
 #include "model/memory.h"
 
 /* Doubles of the first wait before the greatest one counts in any case. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * schedule.h -- when each process is pushed, and when the agent tries again after a failure.
- * Layer: agent.  The folder's door.  rules/ reads the configuration and names processes, spool/
- * keeps what is to be sent, metrics.h counts.  Each process has its moment in the period, which
- * comes from a hash of the host's name and the process: ten thousand hosts with equal programs push
- * at moments that are spread over the whole period, and no two of them need to agree on it.
+ * Layer: agent.  Each process has its moment in the period, which comes from a hash of the host's
+ * name and the process: ten thousand hosts with equal programs push at moments that are spread over
+ * the whole period, and no two of them need to agree on it.
  *
  * Times are those of the caller's clock, which may stand still or jump: after a jump forward each
  * process is due once, not once for each period that is missing; after a jump back each is due

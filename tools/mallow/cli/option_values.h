@@ -55,20 +55,22 @@ typedef struct mw_option_values {
 	 * texts, each at the index of its row among the subcommand's further options. */
 	mw_text_value_t unbound[MW_UNBOUND_OPTIONS_MAX];
 	mw_flag_value_t addresses, ages, all, alloc_objects, alloc_space, births, brief, bundle,
-		call_tree, contentions, control, cpu, cum, drop_negative, dry_run, exact,
-		filefunctions, files, flat, force, functions, in_process, intel_syntax, interactive,
-		interval, inuse_objects, inuse_space, json, labels, last, leaks, lines, locks, look,
-		man, mean, mean_delay, memory_cost, native, no_browser, no_default_suppressions,
-		no_pager, no_symbols, noinlines, normalize, objects, outside, peak_objects,
-		peak_space, peek, quiet, relative_percentages, scripts, shared, show_bytes, stacks,
-		strict, symbols, test, total_delay, trim, version, wall, wrappers;
+		call_tree, check_only, contentions, control, cpu, cum, drop_negative, dry_run,
+		exact, filefunctions, files, flat, force, functions, in_process, intel_syntax,
+		interactive, interval, inuse_objects, inuse_space, json, labels, last, leaks, lines,
+		locks, look, man, mean, mean_delay, memory_cost, native, no_browser,
+		no_default_suppressions, no_pager, no_symbols, noinlines, normalize, objects,
+		outside, peak_objects, peak_space, peek, quiet, relative_percentages, scripts,
+		shared, show_bytes, stacks, strict, symbols, test, total_delay, trim, version, wall,
+		wrappers;
 	mw_text_value_t add_comment, alive_at, as, base_url, binary_path, cgroup, color, completion,
-		event, exclude, focus, format, hide, host, http, ignore, instance, label, listen,
-		made_between, max_alloc_growth, max_growth, max_live, max_peak_growth, max_peak,
-		name, names, output, password_file, prune_from, retain, sample_index, sample_type,
-		service, service_version, show, show_from, since, sort, source_path, state,
-		symbolize, syntax, sysroot, tagfocus, taghide, tagignore, tagleaf, tagroot, tagshow,
-		tenant, thread, tls_ca, tls_cert, tls_key, to, token_file, trim_path, unit, user;
+		config, event, exclude, focus, folder, format, hide, host, http, ignore, instance,
+		label, listen, made_between, max_alloc_growth, max_growth, max_live,
+		max_peak_growth, max_peak, name, names, output, password_file, prune_from, retain,
+		sample_index, sample_type, service, service_version, show, show_from, since, sort,
+		source_path, state, symbolize, syntax, sysroot, tagfocus, taghide, tagignore,
+		tagleaf, tagroot, tagshow, tenant, thread, tls_ca, tls_cert, tls_key, to,
+		token_file, trim_path, unit, user;
 	mw_list_value_t base, baseline, diff_base, push_label, suppress;
 	mw_number_value_t count, cpu_rate, keep, maxdegree, memory, nodecount, rate, seconds, top;
 	mw_seconds_value_t detach_after, every, for_time, growth, limit, older, outside_age, retry,

@@ -5,6 +5,7 @@
 #include "cli/help/help.h"
 #include "cli/options.h"
 #include "cmd/advise/advise_command.h"
+#include "cmd/agent/agent_command.h"
 #include "cmd/command_groups.h"
 #include "cmd/compat/compat.h"
 #include "cmd/compat/shell.h"
@@ -166,6 +167,7 @@ static const mw_subcommand_t subcommands[] = {
 			},
 	},
 #include "cmd/push_rows.def"
+#include "cmd/agent_rows.def"
 
 	{
 		.name = "serve",

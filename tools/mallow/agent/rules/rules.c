@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/rules/stable_hash.h"
 #include "cli/options.h"
 #include "cli/suggest.h"
 #include "live/files/regular_file.h"
@@ -139,6 +140,7 @@ static const setting_t settings[] = {
 	TEXT("tls-ca", "FILE", tls_ca, "tls-ca /etc/mallow/ca.pem"),
 	TEXT("tls-cert", "FILE", tls_cert, "tls-cert /etc/mallow/agent.pem"),
 	TEXT("tls-key", "FILE", tls_key, "tls-key /etc/mallow/agent.key"),
+	TEXT("user", "NAME", user, "user mallow"),
 	TEXT("tenant", "NAME", tenant, "tenant team-a"),
 	TEXT("host", "NAME", host, "host db-17"),
 	TEXT("folder", "DIR", folder, "folder /var/lib/mallow/agent"),
@@ -293,6 +295,7 @@ unsigned mw_rules_read_text(mw_rules_t *rules, const char *name, const char *tex
 		.rules = rules, .name = name, .complain = complain, .context = context};
 	char line[MW_RULES_LINE_BYTES_MAX + 1];
 	const char *end = text + length;
+	rules->hash = mw_stable_hash(MW_STABLE_HASH_SEED, text, length);
 	while (text < end) {
 		const char *stop = memchr(text, '\n', (size_t)(end - text));
 		size_t bytes = (size_t)((stop != NULL ? stop : end) - text);

@@ -29,6 +29,7 @@ typedef struct mw_rules {
 	char *push;
 	/* Files for the receiver's access; NULL: not given. */
 	char *password_file, *token_file, *tls_ca, *tls_cert, *tls_key;
+	char *user;   /* for the receiver; NULL: none */
 	char *tenant; /* of the receiver; NULL: none */
 	char *host;   /* name of this host; NULL: the system's */
 	char *folder; /* of spool and memory; NULL: the default */
@@ -43,6 +44,7 @@ typedef struct mw_rules {
 	double cpu_share;      /* of the time, while CPU time is sampled */
 	unsigned workers;      /* most processes that are read at once */
 	bool has_symbols;      /* profiles get names of functions on this host */
+	uint64_t hash;         /* of the text of the configuration */
 	mw_name_rule_t *names;
 	size_t name_count, name_capacity;
 } mw_rules_t;

@@ -81,7 +81,7 @@ void mw_ended_open(mw_ended_t *out, const mw_agent_folder_t *folder, mw_spool_t 
 	size_t count;
 	mw_spool_entry_t *entries = mw_spool_list(spool, &count);
 	for (size_t i = 0; i < count; i++)
-		if (entries[i].is_last)
+		if (entries[i].is_last && !entries[i].is_time)
 			mw_ended_add(out, entries[i].key, now_s);
 	free(entries);
 }

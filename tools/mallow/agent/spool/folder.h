@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * folder.h -- the agent's folder on disk, which one agent has at a time.
  * Layer: agent/spool.  The folder's door.  spool.h keeps profiles that are to be sent, ended.h
- * which ended processes were pushed, known.h the names of processes; all lie below one folder,
- * which only its user may enter.  The kernel drops the lock when the agent and the processes that
- * it started have ended, in whatever way. */
+ * which ended processes were pushed, known_names.h the names of processes; all lie below one
+ * folder, which only its user may enter.  The kernel drops the lock when the agent and the
+ * processes that it started have ended, in whatever way. */
 #ifndef MW_TOOL_AGENT_SPOOL_FOLDER_H
 #define MW_TOOL_AGENT_SPOOL_FOLDER_H
 

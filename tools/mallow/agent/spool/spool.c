@@ -14,22 +14,23 @@
 
 #include "model/memory.h"
 
-/* "<20 digits>.<16 hexadecimal digits>.<last|live>.pb.gz" */
+/* "<20 digits>.<16 hexadecimal digits>.<live|last>.<heap|time>.pb.gz" */
 static void make_name(mw_spool_entry_t *entry) {
-	snprintf(entry->name, sizeof(entry->name), "%020" PRIu64 ".%016" PRIx64 ".%s.pb.gz",
-		 entry->time_ns, entry->key, entry->is_last ? "last" : "live");
+	snprintf(entry->name, sizeof(entry->name), "%020" PRIu64 ".%016" PRIx64 ".%s.%s.pb.gz",
+		 entry->time_ns, entry->key, entry->is_last ? "last" : "live",
+		 entry->is_time ? "time" : "heap");
 }
 
 /* Reads a name.  False: the file is none of the agent's. */
 static bool parse_name(const char *name, mw_spool_entry_t *out) {
-	char fate[5];
-	int length = 0;
+	char fate[5], part[5];
 	*out = (mw_spool_entry_t){0};
 	if (strlen(name) >= sizeof(out->name) ||
-	    sscanf(name, "%20" SCNu64 ".%16" SCNx64 ".%4[a-z].pb.gz%n", &out->time_ns, &out->key,
-		   fate, &length) != 3)
+	    sscanf(name, "%20" SCNu64 ".%16" SCNx64 ".%4[a-z].%4[a-z].pb.gz", &out->time_ns,
+		   &out->key, fate, part) != 4)
 		return false;
 	out->is_last = strcmp(fate, "last") == 0;
+	out->is_time = strcmp(part, "time") == 0;
 	make_name(out);
 	return strcmp(out->name, name) == 0;
 }
@@ -103,20 +104,31 @@ void mw_spool_close(mw_spool_t *spool) {
 	*spool = (mw_spool_t){.fresh = -1, .ready = -1};
 }
 
-static void new_name(uint64_t key, char name[MW_SPOOL_NAME_BYTES]) {
-	snprintf(name, MW_SPOOL_NAME_BYTES, "%016" PRIx64 ".pb.gz", key);
+static const char ending[] = ".pb.gz";
+static const char time_ending[] = ".time.pb.gz";
+
+static void new_name(uint64_t key, bool is_time, char name[MW_SPOOL_NAME_BYTES]) {
+	snprintf(name, MW_SPOOL_NAME_BYTES, "%016" PRIx64 "%s", key,
+		 is_time ? time_ending : ending);
 }
 
 void mw_spool_new_path(const mw_spool_t *spool, uint64_t key, char *path, size_t size) {
 	char name[MW_SPOOL_NAME_BYTES];
-	new_name(key, name);
+	new_name(key, false, name);
 	snprintf(path, size, "%s/new/%s", spool->folder->path, name);
+}
+
+void mw_spool_time_path(const char *path, char *time_path, size_t size) {
+	snprintf(time_path, size, "%.*s%s", (int)(strlen(path) - (sizeof(ending) - 1)), path,
+		 time_ending);
 }
 
 void mw_spool_discard(const mw_spool_t *spool, uint64_t key) {
 	char name[MW_SPOOL_NAME_BYTES];
-	new_name(key, name);
-	unlinkat(spool->fresh, name, 0);
+	for (int is_time = 0; is_time < 2; is_time++) {
+		new_name(key, is_time, name);
+		unlinkat(spool->fresh, name, 0);
+	}
 }
 
 void mw_spool_path(const mw_spool_t *spool, const mw_spool_entry_t *entry, char *path,
@@ -154,22 +166,31 @@ static void drop_oldest(mw_spool_t *spool, mw_spool_loss_t *loss) {
 	free(entries);
 }
 
-int mw_spool_commit(mw_spool_t *spool, uint64_t key, bool is_last, uint64_t now_ns,
-		    mw_spool_loss_t *loss, mw_error_t *error) {
+/* Commits one of the two entries.  -1 with errno; ENOENT: it is not there. */
+static int commit(mw_spool_t *spool, mw_spool_entry_t *entry, uint64_t now_ns) {
 	char name[MW_SPOOL_NAME_BYTES];
 	struct stat info;
-	mw_spool_entry_t entry = {.time_ns = now_ns > spool->last_ns ? now_ns : spool->last_ns + 1,
-				  .key = key,
-				  .is_last = is_last};
-	make_name(&entry);
-	new_name(key, name);
+	entry->time_ns = now_ns > spool->last_ns ? now_ns : spool->last_ns + 1;
+	make_name(entry);
+	new_name(entry->key, entry->is_time, name);
 	if (fstatat(spool->fresh, name, &info, AT_SYMLINK_NOFOLLOW) != 0 ||
 	    mw_agent_folder_step(spool->folder, "commit") != 0 ||
-	    renameat(spool->fresh, name, spool->ready, entry.name) != 0)
-		return mw_error_set(error, "%s/ready: %s", spool->folder->path, strerror(errno));
-	spool->last_ns = entry.time_ns;
+	    renameat(spool->fresh, name, spool->ready, entry->name) != 0)
+		return -1;
+	spool->last_ns = entry->time_ns;
 	spool->bytes += (uint64_t)info.st_size;
 	spool->count++;
+	return 0;
+}
+
+int mw_spool_commit(mw_spool_t *spool, uint64_t key, bool is_last, uint64_t now_ns,
+		    mw_spool_loss_t *loss, mw_error_t *error) {
+	mw_spool_entry_t heap = {.key = key, .is_last = is_last};
+	mw_spool_entry_t cpu = {.key = key, .is_last = is_last, .is_time = true};
+	/* The heap's entry says that the process was pushed: it comes last. */
+	if ((commit(spool, &cpu, now_ns) != 0 && errno != ENOENT) ||
+	    commit(spool, &heap, now_ns) != 0)
+		return mw_error_set(error, "%s/ready: %s", spool->folder->path, strerror(errno));
 	drop_oldest(spool, loss);
 	return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * spool.h -- profiles on disk that are to be sent, oldest first, within a bound.
  * Layer: agent/spool.  An entry is a profile.proto file with its identity.  A worker writes it as
- * FOLDER/new/KEY.pb.gz; the agent commits it by one rename(2) to FOLDER/ready/, where the sender
- * takes it and removes it once the receiver has it.  Whatever is killed meanwhile, and on a full
- * disk, an entry is in ready/ whole or not at all.  A committed entry that exceeds the bound takes
- * the place of the oldest ones.
+ * FOLDER/new/KEY.pb.gz, and CPU time as KEY.time.pb.gz; the agent commits it by one rename(2) to
+ * FOLDER/ready/, where the sender takes it and removes it once the receiver has it.  Whatever is
+ * killed meanwhile, and on a full disk, an entry is in ready/ whole or not at all.  A committed
+ * entry that exceeds the bound takes the place of the oldest ones.
  *
  * Names of entries begin with the time of their commit, which never goes back: their order is that
  * of the commits even if the clock of the host jumps. */
@@ -37,6 +37,7 @@ typedef struct mw_spool_entry {
 	uint64_t time_ns; /* of the commit, about */
 	uint64_t key;     /* of the process */
 	bool is_last;     /* of a process that has ended */
+	bool is_time;     /* CPU time; else the heap */
 	uint64_t bytes;
 } mw_spool_entry_t;
 
@@ -55,6 +56,8 @@ void mw_spool_close(mw_spool_t *spool);
 
 /* Writes the path at which a worker writes the entry of a process; one worker a process. */
 void mw_spool_new_path(const mw_spool_t *spool, uint64_t key, char *path, size_t size);
+/* Writes the path beside it for a second entry of the process, with its CPU time. */
+void mw_spool_time_path(const char *path, char *time_path, size_t size);
 /* Removes what a worker wrote for the process, if anything. */
 void mw_spool_discard(const mw_spool_t *spool, uint64_t key);
 /* Commits what a worker wrote for the process; `now_ns`: CLOCK_REALTIME.  Adds to `loss` what had

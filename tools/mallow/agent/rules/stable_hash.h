@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * stable_hash.h -- a hash that is equal in each run of the agent and on each host.
- * Layer: agent/spool.  Whoever chooses the bytes can choose the hash: no table is indexed by it. */
-#ifndef MW_TOOL_AGENT_SPOOL_STABLE_HASH_H
-#define MW_TOOL_AGENT_SPOOL_STABLE_HASH_H
+ * Layer: agent/rules.  Whoever chooses the bytes can choose the hash: no table is indexed by it. */
+#ifndef MW_TOOL_AGENT_RULES_STABLE_HASH_H
+#define MW_TOOL_AGENT_RULES_STABLE_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>
