@@ -315,6 +315,7 @@ forget
 try 0 "$mallow" push --no-symbols "$pid" --to "$to" --token-file token --tenant t1
 [ "$(requests "r[0]['authorization'], r[0]['tenant']")" = "('Bearer secret2', 't1')" ] ||
     fail "$(requests 'r[0]')"
+[ "$(counted alloc_space)" = "$(total alloc_space)" ] || fail "a tenant does not get all"
 forget
 MALLOW_PUSH_PASSWORD=open:sesame try 0 "$mallow" push --no-symbols "$pid" --to "$to" --user joe
 [ "$(requests "r[0]['authorization']")" = "Basic $(printf joe:open:sesame | base64)" ] ||

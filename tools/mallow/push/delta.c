@@ -114,8 +114,9 @@ void mw_delta_subtract(mw_profile_t *p, const mw_profile_t *earlier) {
 		for (size_t i = 0; i < p->type_count; i++)
 			take_back_negative(p, i);
 	}
-	if (!was_reset && p->time_ns > earlier->time_ns && earlier->time_ns > 0)
-		p->duration_ns = p->time_ns - earlier->time_ns;
+	/* Not known if the clock was set back in between. */
+	if (!was_reset && earlier->time_ns > 0)
+		p->duration_ns = p->time_ns > earlier->time_ns ? p->time_ns - earlier->time_ns : 0;
 	mw_profile_free(counts);
 	mw_profile_free(base);
 }

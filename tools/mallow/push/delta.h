@@ -16,7 +16,7 @@ bool mw_delta_prepare(mw_profile_t *profile, mw_kind_t kind);
  * zero in between (`mallow reset`), and is not subtracted; if both profiles say since when they
  * count and that differs, no type is.  A stack that the process has given up since counts as
  * unknown there: no value becomes negative, and the sums are exact.  Sets duration_ns to the time
- * between the two. */
+ * between the two; 0 = the clock was set back. */
 void mw_delta_subtract(mw_profile_t *profile, const mw_profile_t *earlier);
 
 #endif

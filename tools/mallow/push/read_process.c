@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/memory.h"
 #include "model/merge.h"
 #include "push/delta.h"
 
@@ -25,8 +26,11 @@ int mw_gather(const mw_target_t *target, mw_gathered_t *out, mw_error_t *error) 
 	mw_snapshot_t *snapshot;
 	unsigned what = MW_SNAPSHOT_STACKS | MW_SNAPSHOT_CPU;
 	*out = (mw_gathered_t){.pid = 0};
-	if (mw_target_read(target, what | (target->alive ? MW_SNAPSHOT_OF_NOW : 0), &snapshot,
-			   error) != 0)
+	mw_memory_limit_begin(target->path);
+	int result = mw_target_read(target, what | (target->alive ? MW_SNAPSHOT_OF_NOW : 0),
+				    &snapshot, error);
+	mw_memory_limit_end();
+	if (result != 0)
 		return -1;
 	out->pid = snapshot->header.pid;
 	out->start_ticks = snapshot->header.start_ticks;

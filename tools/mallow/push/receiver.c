@@ -33,6 +33,7 @@ typedef enum protocol {
 struct mw_receiver {
 	protocol_t protocol;
 	char *url;
+	char *name;          /* URL and tenant */
 	mw_store_t *store;   /* of PROTOCOL_STORE; the rest is of the others */
 	mw_client_t *client; /* NULL until the first request */
 	char *place;         /* URL of requests */
@@ -189,6 +190,9 @@ int mw_receiver_open(const char *url, const mw_receiver_options_t *options, mw_r
 	mw_receiver_t *r = mw_xcalloc(1, sizeof(*r));
 	r->protocol = protocol;
 	r->url = mw_xstrdup(url);
+	char *before = joined(url, options->tenant != NULL ? " " : "");
+	r->name = joined(before, options->tenant != NULL ? options->tenant : "");
+	free(before);
 	r->place = http != NULL ? request_url(http, protocol) : NULL;
 	if ((http != NULL ? take_options : open_store)(r, options, error) != 0) {
 		mw_receiver_close(r);
@@ -207,11 +211,16 @@ void mw_receiver_close(mw_receiver_t *r) {
 	free(r->tenant);
 	free(r->place);
 	free(r->url);
+	free(r->name);
 	free(r);
 }
 
 const char *mw_receiver_url(const mw_receiver_t *r) {
 	return r->url;
+}
+
+const char *mw_receiver_name(const mw_receiver_t *r) {
+	return r->name;
 }
 
 bool mw_receiver_is_open(const mw_receiver_t *r) {
@@ -251,9 +260,9 @@ static mw_send_result_t judge(const mw_receiver_t *r, const mw_client_answer_t *
 	}
 	bool may_retry = answer->status == 429 || answer->status >= 500;
 	const char *hint = answer->status == 413 ? "; raise the receiver's limit of sizes"
-			     : answer->status == 401 || answer->status == 403
-				     ? "; see --token-file, --user and --tenant"
-				     : "";
+			   : answer->status == 401 || answer->status == 403
+				   ? "; see --token-file, --user and --tenant"
+				   : "";
 	mw_error_set(error, "%s: the receiver answered with status %ld%s%.*s%s", r->url,
 		     answer->status, shown > 0 ? ": " : "", shown < WORDS_MAX ? shown : WORDS_MAX,
 		     words, hint);

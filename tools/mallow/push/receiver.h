@@ -40,6 +40,8 @@ void mw_receiver_close(mw_receiver_t *receiver); /* NULL is allowed */
 
 /* The URL, for messages: it holds no secret. */
 const char *mw_receiver_url(const mw_receiver_t *receiver);
+/* The URL and the tenant: what names those that get the profiles (push/progress.h). */
+const char *mw_receiver_name(const mw_receiver_t *receiver);
 /* True if a secret would cross a network unencrypted: http:// beyond this machine. */
 bool mw_receiver_is_open(const mw_receiver_t *receiver);
 

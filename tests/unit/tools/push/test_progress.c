@@ -73,6 +73,10 @@ static void counts_since_the_last_push(void) {
 	expect_since(heap_of(320, 0, 30, 5000), heap_of(100, 200, 0, 3000), 50, 2000);
 	/* The sum has fallen: counters were set to zero. */
 	expect_since(heap_of(40, 0, 10, 5000), heap_of(100, 200, 0, 3000), 50, 2000);
+	/* The clock was set back. */
+	mw_profile_t *earlier = heap_of(100, 200, 0, 8000);
+	earlier->duration_ns = 7000;
+	expect_since(heap_of(150, 200, 30, 5000), earlier, 80, 0);
 	/* They count from another time on, and have grown beyond the former sum since. */
 	mw_profile_t *now = heap_of(400, 0, 0, 5000);
 	now->duration_ns = 500;

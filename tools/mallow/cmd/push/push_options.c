@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/input/selected_processes.h"
 #include "model/memory.h"
 #include "push/progress.h"
 #include "push/secret.h"
@@ -115,6 +116,7 @@ int mw_push_options_take(const mw_arguments_t *arguments, mw_push_options_t *out
 		.is_time_only = values->cpu.given,
 		.has_names = !values->no_symbols.given,
 		.is_quiet = values->quiet.given,
+		.is_several = mw_selects_several(arguments),
 	};
 	if (out->identity.host[0] == '\0' && gethostname(out->host, sizeof(out->host) - 1) == 0)
 		out->identity.host = out->host;

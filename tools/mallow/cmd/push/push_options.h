@@ -20,6 +20,7 @@ typedef struct mw_push_options {
 	char *folder; /* of what was pushed (push/progress.h) */
 	double retry_seconds;
 	bool is_time_only, has_names, is_quiet;
+	bool is_several; /* processes may be chosen that have nothing to push */
 } mw_push_options_t;
 
 /* Opens the receiver.  The caller calls mw_push_options_release() in both cases. */

@@ -92,8 +92,8 @@ static int push_since(push_job_t *job, const mw_profile_t *now, const mw_kind_va
 	mw_progress_t *progress;
 	mw_pending_t batch;
 	snprintf(process, sizeof(process), "%s.%s", job->gathered.process, kind->name);
-	if (mw_progress_open(job->options->folder, mw_receiver_url(job->options->receiver), process,
-			     &progress, error) != 0)
+	if (mw_progress_open(job->options->folder, mw_receiver_name(job->options->receiver),
+			     process, &progress, error) != 0)
 		return -1;
 	int result = mw_progress_resume(progress, &batch, error);
 	if (result == 1)
@@ -167,7 +167,8 @@ int mw_push_target(const mw_target_t *target, const void *context, mw_error_t *e
 	mw_gathered_release(&job.gathered);
 	if (!job.options->is_quiet && (job.sent[0] != '\0' || (result == 0 && job.has_samples)))
 		say(&job);
-	if (result == 0 && !job.has_samples)
+	/* Who pushes all processes has some that are not sampled. */
+	if (result == 0 && !job.has_samples && !job.options->is_several)
 		return mw_error_set(error,
 				    job.options->is_time_only
 					    ? "%s: there are no samples of time to push; 'mallow "
