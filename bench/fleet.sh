@@ -24,7 +24,7 @@ ask() {
         "http://127.0.0.1:$http_a/?database=fleet&max_insert_block_size=1048576"
 }
 fleet() {
-    "$build/bench/fleet" "$url" "$@"
+    FLEET_SERVER=${clickhouse_pids[0]} "$build/bench/fleet" "$url" "$@"
 }
 
 day=2026-11-27

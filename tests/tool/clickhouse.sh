@@ -27,8 +27,8 @@ store=clickhouse://127.0.0.1:$http_a
 other=clickhouse://127.0.0.1:$http_b
 
 # As many as leave time for the rest; more by hand.
-export MALLOW_TEST_PUTS=${MALLOW_TEST_PUTS:-30}
-MALLOW_TEST_STORE=$store try 0 "$tests/unit_tools_store_test_conformance"
+puts=${MALLOW_TEST_PUTS:-16}
+MALLOW_TEST_PUTS=$puts MALLOW_TEST_STORE=$store try 0 "$tests/unit_tools_store_test_conformance"
 ok "one server"
 
 # A profile that is pushed twice counts once.
@@ -47,8 +47,43 @@ for type in inuse_objects inuse_space alloc_objects alloc_space; do
 done
 ok "mallow push: sums"
 MALLOW_TEST_STORE=$store MALLOW_TEST_OTHER=$other MALLOW_TEST_CLUSTER=pair \
-    try 0 "$tests/unit_tools_store_test_conformance"
+    MALLOW_TEST_PUTS=$((puts / 2)) try 0 "$tests/unit_tools_store_test_conformance"
 ok "a cluster of two"
+
+# The command: a profile goes there and comes back, on a store of two servers.
+"$mallow" run --exact -o made.pb.gz -- "$(command -v bash)" -c : >/dev/null 2>&1
+try 0 "$mallow" store init --cluster pair "$store/cli" "$other/cli"
+says out 'is ready$'
+try 0 "$mallow" push made.pb.gz --to "$other/cli" --service shell
+try 0 "$mallow" push made.pb.gz --to "$store/cli" --service shell
+try 0 "$mallow" collapsed --inuse_space made.pb.gz
+sort out >want
+[ -s want ] || fail "the profile is empty"
+try 0 "$mallow" collapsed --inuse_space "$store/cli/shell?at=now&within=1d"
+sort out | cmp - want || fail "the store has another profile"
+try 0 "$mallow" services --json "$store/cli?within=1d"
+says out '"shell"'
+MALLOW_STORE=$store/cli try 0 "$mallow" store hours --older 1d
+says out 'hours were added up$'
+try 0 "$mallow" store drop --older 0s "$store/cli" "$other/cli"
+try 0 "$mallow" store drop "$(date -u +%F)" "$(date -u -d yesterday +%F)" "$store/cli" "$other/cli"
+says out 'was dropped$'
+try 2 "$mallow" top "$store/cli/shell?within=1d"
+one_line_error
+try 2 "$mallow" store drop 2026-13-01 "$store/cli"
+one_line_error
+try 2 "$mallow" store hours dir:///nowhere
+one_line_error
+try 2 "$mallow" services "clickhouse://me:s3cret@127.0.0.1/cli"
+one_line_error
+says_not err s3cret
+ok "mallow store, push and views"
+# Users and passwords.
+try 2 "$mallow" services "clickhouse://keeper@127.0.0.1:$http_a/cli"
+one_line_error
+MALLOW_STORE_PASSWORD=s3cret try 0 "$mallow" services --json \
+    "clickhouse://keeper@127.0.0.1:$http_a/cli"
+ok "passwords"
 
 # Kills server a, and starts it again.
 cat >restart.sh <<EOF_SH
@@ -58,7 +93,7 @@ while kill -0 "\$(cat "$servers/a/pid")" 2>/dev/null; do sleep 0.05; done
 run_clickhouse "$servers/a" "$http_a"
 EOF_SH
 MALLOW_TEST_STORE=$store MALLOW_TEST_RESTART="bash $work/restart.sh" \
-    MALLOW_TEST_RESTARTS=${MALLOW_TEST_RESTARTS:-10} \
+    MALLOW_TEST_RESTARTS=${MALLOW_TEST_RESTARTS:-6} \
     try 0 "$tests/unit_tools_store_clickhouse_test_lost_requests"
 has_line out 'attempts of [0-9]+ puts were cut' || fail "nothing was cut"
 ok "lost requests and killed servers"

@@ -60,12 +60,12 @@ typedef struct mw_option_values {
 		interactive, interval, inuse_objects, inuse_space, json, labels, last, leaks, lines,
 		locks, look, man, mean, mean_delay, memory_cost, native, no_browser,
 		no_default_suppressions, no_pager, no_symbols, noinlines, normalize, objects,
-		outside, peak_objects, peak_space, peek, quiet, relative_percentages, scripts,
-		shared, show_bytes, stacks, strict, symbols, test, total_delay, trim, version, wall,
-		wrappers;
-	mw_text_value_t add_comment, alive_at, as, base_url, binary_path, cgroup, color, completion,
-		config, event, exclude, focus, folder, format, hide, host, http, ignore, instance,
-		label, listen, made_between, max_alloc_growth, max_growth, max_live,
+		outside, peak_objects, peak_space, peek, quiet, relative_percentages, replicated,
+		scripts, shared, show_bytes, stacks, strict, symbols, test, total_delay, trim,
+		version, wall, wrappers;
+	mw_text_value_t add_comment, alive_at, as, base_url, binary_path, cgroup, cluster, color,
+		completion, config, event, exclude, focus, folder, format, hide, host, http, ignore,
+		instance, label, listen, made_between, max_alloc_growth, max_growth, max_live,
 		max_peak_growth, max_peak, name, names, output, password_file, prune_from, retain,
 		sample_index, sample_type, service, service_version, show, show_from, since, sort,
 		source_path, state, symbolize, syntax, sysroot, tagfocus, taghide, tagignore,

@@ -13,7 +13,7 @@ const mw_command_group_t mw_command_groups[MW_COMMAND_GROUPS] = {
 	  "shell"}},
 	{"Draw", {"web", "flame", "graph", "timeline", "weblist"}},
 	{"Compare", {"diff", "mark", "check"}},
-	{"See all processes of a fleet", {"push", "agent", "services", "search"}},
+	{"See all processes of a fleet", {"push", "agent", "services", "search", "store"}},
 	{"Change a live process", {"start", "stop", "set", "reset", "trim"}},
 	{"Write files for other tools",
 	 {"dump", "serve", "proto", "topproto", "collapsed", "speedscope", "callgrind", "raw",

@@ -23,6 +23,9 @@ typedef struct mw_range {
 	 * "build_id", or a tag's. */
 	const mw_tag_t *where;
 	size_t where_count;
+	/* services() has a row for each value of this key ("host", "version", "instance",
+	 * "build_id", or a tag's), not for each service; NULL = the service. */
+	const char *by;
 } mw_range_t;
 
 /* How samples of several profiles become one. */
@@ -72,7 +75,8 @@ typedef struct mw_backend {
 	/* One point for each step that has profiles, by time.  The caller frees *points. */
 	int (*timeline)(void *self, const mw_range_t *range, int64_t step_ns, mw_point_t **points,
 			size_t *count, mw_error_t *error);
-	/* By service's name.  The caller frees *services and each name. */
+	/* By service's name, or the value of range->by.  The caller frees *services and each name.
+	 */
 	int (*services)(void *self, const mw_range_t *range, mw_service_row_t **services,
 			size_t *count, mw_error_t *error);
 	/* Adds all locations that have names to `batch`. */

@@ -8,5 +8,6 @@
 
 int mw_cmd_services(const mw_arguments_t *arguments);
 int mw_cmd_search(const mw_arguments_t *arguments);
+int mw_cmd_store(const mw_arguments_t *arguments);
 
 #endif

@@ -30,9 +30,11 @@ void mw_part_days(const mw_range_t *range, int64_t *first, int64_t *last);
 void mw_part_add_days(mw_sql_t *sql, const mw_range_t *range);
 /* Adds the conditions on rows of profiles. */
 void mw_part_add_where(mw_sql_t *sql, const mw_range_t *range);
+/* Adds what the rows of an answer are about: the service, or the value of range->by. */
+void mw_part_add_group(mw_sql_t *sql, const mw_range_t *range);
 /* Adds a query with a row for each profile that is added up.  Its columns are a (attempt), s
- * (service), i (instance), t (time), v0 to v3 (the values); if `sum` is the newest, also h (host)
- * and r (version). */
+ * (service), i (instance), t (time), v0 to v3 (the values); if `sum` is the newest, also h (host),
+ * r (version) and g (mw_part_add_group()). */
 void mw_part_add_profiles(mw_sql_t *sql, const mw_range_t *range, mw_sum_t sum);
 /* Adds the sums of the columns PREFIX0 to PREFIX3. */
 void mw_part_add_sums(mw_sql_t *sql, const char *prefix);

@@ -67,19 +67,29 @@ void mw_part_add_where(mw_sql_t *sql, const mw_range_t *range) {
 	}
 }
 
-/* Of several attempts that were committed under one number the least is taken. */
-static void add_newest(mw_sql_t *sql, const mw_range_t *range, const char *selected) {
-	mw_sql_add(sql, "SELECT %s FROM profiles WHERE ", selected);
+/* Adds the end of a query for the newest profile of each process.  Of several attempts that were
+ * committed under one number the least is taken. */
+static void add_newest(mw_sql_t *sql, const mw_range_t *range) {
+	mw_sql_add(sql, " FROM profiles WHERE ");
 	mw_part_add_where(sql, range);
 	mw_sql_add(sql, " ORDER BY time DESC, number DESC, attempt LIMIT 1 BY service, instance");
 }
 
+void mw_part_add_group(mw_sql_t *sql, const mw_range_t *range) {
+	if (range->by != NULL)
+		add_key(sql, range->by);
+	else
+		mw_sql_add(sql, "service");
+}
+
 void mw_part_add_profiles(mw_sql_t *sql, const mw_range_t *range, mw_sum_t sum) {
 	if (sum == MW_SUM_NEWEST) {
-		add_newest(sql, range,
-			   "attempt AS a, service AS s, instance AS i, host AS h, version AS r, "
-			   "time AS t, now_count AS v0, now_amount AS v1, since_count AS v2, "
-			   "since_amount AS v3");
+		mw_sql_add(sql, "SELECT ");
+		mw_part_add_group(sql, range);
+		mw_sql_add(sql, " AS g, attempt AS a, service AS s, instance AS i, host AS h, "
+				"version AS r, time AS t, now_count AS v0, now_amount AS v1, "
+				"since_count AS v2, since_amount AS v3");
+		add_newest(sql, range);
 		return;
 	}
 	mw_sql_add(sql, "SELECT min(attempt) AS a, any(service) AS s, any(instance) AS i, "
@@ -120,9 +130,10 @@ static void add_raw_samples(mw_sql_t *sql, const mw_range_t *range, mw_sum_t sum
 	mw_sql_add(sql, "samples WHERE ");
 	add_common(sql, range);
 	mw_sql_add(sql, " AND attempt GLOBAL IN (");
-	if (sum == MW_SUM_NEWEST)
-		add_newest(sql, range, "attempt");
-	else {
+	if (sum == MW_SUM_NEWEST) {
+		mw_sql_add(sql, "SELECT attempt");
+		add_newest(sql, range);
+	} else {
 		mw_sql_add(sql, "SELECT min(attempt) FROM profiles WHERE ");
 		mw_part_add_where(sql, range);
 		mw_sql_add(sql, " GROUP BY number");

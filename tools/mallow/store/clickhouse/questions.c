@@ -225,20 +225,22 @@ int mw_clickhouse_services(void *context, const mw_range_t *range, mw_service_ro
 	*service_count = 0;
 	if (begin(self, range, error) != 0)
 		return -1;
-	/* Both halves are sorted into one row a service. */
-	mw_sql_add(&sql, "SELECT s, sum(n), sum(ni), sum(nh), sum(nv), max(t), sum(w0), sum(w1), "
-			 "sum(w2), sum(w3) FROM (SELECT service AS s, uniqExact(number) AS n, "
-			 "uniqExact(instance) AS ni, uniqExact(host) AS nh, "
-			 "uniqExact(version) AS nv, toInt64(0) AS t, toInt64(0) AS w0, "
-			 "toInt64(0) AS w1, toInt64(0) AS w2, toInt64(0) AS w3 "
+	/* What is counted over all profiles, and what is of the newest; one row of each makes one.
+	 */
+	mw_sql_add(&sql, "SELECT g, sum(n), sum(ni), sum(nh), sum(nv), max(t), sum(w0), sum(w1), "
+			 "sum(w2), sum(w3) FROM (SELECT ");
+	mw_part_add_group(&sql, range);
+	mw_sql_add(&sql, " AS g, uniqExact(number) AS n, uniqExact(service, instance) AS ni, "
+			 "uniqExact(host) AS nh, uniqExact(version) AS nv, toInt64(0) AS t, "
+			 "toInt64(0) AS w0, toInt64(0) AS w1, toInt64(0) AS w2, toInt64(0) AS w3 "
 			 "FROM profiles WHERE ");
 	mw_part_add_where(&sql, range);
-	mw_sql_add(&sql, " GROUP BY service UNION ALL SELECT s, toUInt64(0) AS n, "
-			 "toUInt64(0) AS ni, toUInt64(0) AS nh, toUInt64(0) AS nv, max(t), ");
+	mw_sql_add(&sql, " GROUP BY g UNION ALL SELECT g, toUInt64(0) AS n, toUInt64(0) AS ni, "
+			 "toUInt64(0) AS nh, toUInt64(0) AS nv, max(t), ");
 	mw_part_add_sums(&sql, "v");
 	mw_sql_add(&sql, " FROM (");
 	mw_part_add_profiles(&sql, range, MW_SUM_NEWEST);
-	mw_sql_add(&sql, ") GROUP BY s) GROUP BY s ORDER BY s LIMIT %d", ROWS_MAX);
+	mw_sql_add(&sql, ") GROUP BY g) GROUP BY g ORDER BY g LIMIT %d", ROWS_MAX);
 	return read_services(self, &sql, services, service_count, error);
 }
 
@@ -252,7 +254,8 @@ int mw_clickhouse_holders(void *context, const mw_range_t *range, const uint64_t
 	*service_count = 0;
 	if (begin(self, range, error) != 0)
 		return -1;
-	mw_sql_add(&sql, "SELECT s, count(), uniqExact(i), uniqExact(h), uniqExact(r), max(t), ");
+	mw_sql_add(&sql,
+		   "SELECT g, count(), uniqExact(s, i), uniqExact(h), uniqExact(r), max(t), ");
 	mw_part_add_sums(&sql, "w");
 	mw_sql_add(&sql, " FROM (SELECT attempt AS a, ");
 	mw_part_add_sample_sums(&sql, "w");
@@ -265,6 +268,6 @@ int mw_clickhouse_holders(void *context, const mw_range_t *range, const uint64_t
 	mw_sql_add_ids(&sql, locations, location_count);
 	mw_sql_add(&sql, ")) GROUP BY a) GLOBAL ALL INNER JOIN (");
 	mw_part_add_profiles(&sql, range, MW_SUM_NEWEST);
-	mw_sql_add(&sql, ") USING a GROUP BY s ORDER BY s LIMIT %d", ROWS_MAX);
+	mw_sql_add(&sql, ") USING a GROUP BY g ORDER BY g LIMIT %d", ROWS_MAX);
 	return read_services(self, &sql, services, service_count, error);
 }

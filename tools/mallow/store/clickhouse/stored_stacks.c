@@ -9,8 +9,9 @@
 #include "model/memory.h"
 #include "store/clickhouse/parts.h"
 
-/* Numbers of one question. */
-#define ASKED_MAX 8192
+/* Numbers of one question: the stacks of most answers.  Each question reads much of the day's
+ * table. */
+#define ASKED_MAX 65536
 
 /* Columns of a location. */
 #define LOCATION_COLUMNS                                                                           \

@@ -9,7 +9,7 @@
 #include "store_model.h"
 #include "store_proxy.h"
 
-#define CUTS 20
+#define CUTS 12
 /* The most requests that a put has. */
 #define REQUESTS 7
 
