@@ -260,6 +260,39 @@ static void test_two_agents(void) {
 	mw_agent_folder_close(&second);
 }
 
+/* An agent was killed, and a child of its ends a moment later: the next agent waits for that. */
+static void test_killed_agent(void) {
+	int status, to_test[2], to_child[2];
+	char byte;
+	mw_error_t error;
+	mw_agent_folder_t folder;
+	fresh_folder();
+	CHECK_EQ(pipe(to_test), 0);
+	CHECK_EQ(pipe(to_child), 0);
+	pid_t agent = fork();
+	if (agent == 0) {
+		folder = open_folder();
+		close(to_child[1]);
+		if (fork() == 0) {
+			CHECK(write(to_test[1], "x", 1) == 1);
+			/* Until the test is in mw_agent_folder_open(), or nearly. */
+			_exit(read(to_child[0], &byte, 1) == 0 ? 0 : 1);
+		}
+		_exit(0);
+	}
+	CHECK_EQ(read(to_test[0], &byte, 1), 1);
+	CHECK_EQ(waitpid(agent, &status, 0), agent);
+	pid_t other = fork();
+	if (other == 0) {
+		close(to_child[1]);
+		_exit(mw_agent_folder_open(&folder, path, &error) == 0 ? 0 : 1);
+	}
+	close(to_child[0]);
+	close(to_child[1]);
+	CHECK_EQ(waitpid(other, &status, 0), other);
+	CHECK_EQ(status, 0);
+}
+
 static void test_folders_of_others(void) {
 	mw_agent_folder_t folder;
 	mw_error_t error;
@@ -312,6 +345,7 @@ int main(void) {
 	test_killed_at_each_step();
 	test_full_disk_at_each_step();
 	test_two_agents();
+	test_killed_agent();
 	test_folders_of_others();
 	test_damaged_memory();
 	snprintf(command, sizeof(command), "rm -rf '%s'", top);

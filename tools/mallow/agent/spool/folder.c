@@ -4,16 +4,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "model/memory.h"
 
 #define FOLDER_MODE 0700
+/* Five seconds. */
+#define LOCK_NAP_NS 20000000
+#define LOCK_NAPS 250
 
 int mw_agent_folder_step(const mw_agent_folder_t *folder, const char *what) {
 	int why = folder->step != NULL ? folder->step(folder->step_context, what) : 0;
@@ -53,11 +59,35 @@ static int check_owner(int fd, const char *path, mw_error_t *error) {
 	return 0;
 }
 
-static int say_locked(const mw_agent_folder_t *folder, mw_error_t *error) {
-	char pid[32] = "";
-	ssize_t got = pread(folder->lock, pid, sizeof(pid) - 1, 0);
+/* Reads the pid of the agent that has the lock, or had it last; "": not known. */
+static void read_holder(const mw_agent_folder_t *folder, char pid[32]) {
+	ssize_t got = pread(folder->lock, pid, 31, 0);
 	pid[got > 0 ? got : 0] = '\0';
 	pid[strspn(pid, "0123456789")] = '\0';
+}
+
+/* flock(2): children that were forked have the lock, too, until the last one ends.  Those of an
+ * agent that was killed end within moments: they are waited for. */
+static int lock(const mw_agent_folder_t *folder) {
+	const struct timespec nap = {.tv_nsec = LOCK_NAP_NS};
+	char pid[32];
+	for (int naps = 0; flock(folder->lock, LOCK_EX | LOCK_NB) != 0; naps++) {
+		if (errno != EWOULDBLOCK)
+			return -1;
+		read_holder(folder, pid);
+		bool is_there = kill((pid_t)atol(pid), 0) == 0 || errno != ESRCH;
+		if (is_there || naps == LOCK_NAPS) {
+			errno = EWOULDBLOCK;
+			return -1;
+		}
+		nanosleep(&nap, NULL);
+	}
+	return 0;
+}
+
+static int say_locked(const mw_agent_folder_t *folder, mw_error_t *error) {
+	char pid[32];
+	read_holder(folder, pid);
 	return mw_error_set(error,
 			    "%s: another agent%s%s has this folder; end it, or give this one "
 			    "another folder",
@@ -68,8 +98,7 @@ static int take_lock(mw_agent_folder_t *folder, mw_error_t *error) {
 	folder->lock = openat(folder->fd, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (folder->lock < 0)
 		return mw_error_set(error, "%s/lock: %s", folder->path, strerror(errno));
-	/* flock(2): children that were forked have the lock, too, until the last one ends. */
-	if (flock(folder->lock, LOCK_EX | LOCK_NB) != 0)
+	if (lock(folder) != 0)
 		return errno == EWOULDBLOCK
 			       ? say_locked(folder, error)
 			       : mw_error_set(error, "%s/lock: %s", folder->path, strerror(errno));
