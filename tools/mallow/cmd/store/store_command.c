@@ -7,7 +7,6 @@
 
 #include "cli/complain.h"
 #include "cli/print.h"
-#include "cmd/store/moment.h"
 #include "cmd/store/question.h"
 #include "cmd/store/store_commands.h"
 #include "model/memory.h"

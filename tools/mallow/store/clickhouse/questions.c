@@ -4,7 +4,6 @@
  * lost, one of them is taken.  Rows of samples count if their attempt is taken.  A query within a
  * query is GLOBAL: in a cluster it is run once, over all servers. */
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
  * of the newest profile first: the index of one day is read faster than that of all days. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "model/memory.h"
 #include "store/clickhouse/parts.h"
