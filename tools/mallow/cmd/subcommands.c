@@ -166,8 +166,8 @@ static const mw_subcommand_t subcommands[] = {
 				END_OF_OPTIONS,
 			},
 	},
-#include "cmd/push_rows.def"
 #include "cmd/agent_rows.def"
+#include "cmd/push_rows.def"
 
 	{
 		.name = "serve",

@@ -6,6 +6,7 @@
 #define MW_TOOL_CMD_PUSH_PUSH_OPTIONS_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 #include "cli/options.h"
 #include "push/receiver.h"

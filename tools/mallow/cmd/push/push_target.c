@@ -8,6 +8,8 @@
 
 #include "cli/complain.h"
 #include "cli/print.h"
+#include "cmd/input/load.h"
+#include "cmd/push/push_options.h"
 #include "push/progress.h"
 #include "push/read_process.h"
 #include "report/text/units.h"
