@@ -60,6 +60,7 @@ times_said() {
 }
 end_agent() {
     kill -TERM "$agent"
+    kill -TERM "$agent"
     wait "$agent" || fail "the agent ended with status $?: $(cat agent.err)"
 }
 # Prints the files of a store that have a profile of the service.

@@ -421,7 +421,7 @@ static void loop(mw_agent_t *agent) {
 		count_own_cpu(agent);
 		await_signal(agent, &signals);
 	}
-	sigprocmask(SIG_SETMASK, &agent->mask, NULL);
+	/* The signals stay blocked: a second SIGTERM does not end it half-way. */
 }
 
 /* ---- begin and end ---- */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -43,13 +44,21 @@ int mw_sender_run(mw_spool_t *spool, mw_send_t *send, void *context, mw_metrics_
 	size_t count;
 	int status = MW_SENDER_EMPTY;
 	mw_spool_entry_t *entries = mw_spool_list(spool, &count);
-	for (size_t i = 0; i < count && status == MW_SENDER_EMPTY; i++) {
+	bool is_down = false;
+	for (size_t i = 0; i < count && !is_down; i++) {
 		mw_error_t error = {.text = ""};
 		mw_sent_t sent = send_entry(spool, &entries[i], send, context, &error);
 		if (sent == MW_SENT_LATER) {
 			mw_metric_add(&metrics->send_failures_total, 1);
 			mw_complain("agent: %s; %zu profiles wait in the spool", error.text,
 				    count - i);
+			status = MW_SENDER_LATER;
+			is_down = true;
+			continue;
+		}
+		if (sent == MW_SENT_SKIPPED) {
+			mw_metric_add(&metrics->send_failures_total, 1);
+			mw_complain("agent: %s; its profile waits in the spool", error.text);
 			status = MW_SENDER_LATER;
 			continue;
 		}

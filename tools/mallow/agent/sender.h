@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * sender.h -- sends what the spool holds, oldest first, until the receiver does not take it.
  * Layer: agent.  Runs in a child of the agent.  An entry is removed once the receiver has it, or
- * refuses it for good; one that waits stays. */
+ * refuses it for good; one that waits stays.  Trouble with the entry of one process, such as a
+ * damaged file of what was pushed, does not keep the others. */
 #ifndef MW_TOOL_AGENT_SENDER_H
 #define MW_TOOL_AGENT_SENDER_H
 
@@ -14,6 +15,7 @@
 typedef enum mw_sent {
 	MW_SENT_DONE,
 	MW_SENT_LATER,   /* the receiver is down or busy: `error` says why */
+	MW_SENT_SKIPPED, /* trouble on this host with this entry: it stays, others are sent */
 	MW_SENT_REFUSED, /* it will never take this profile */
 } mw_sent_t;
 

@@ -95,6 +95,22 @@ static void test_order_and_counts(void) {
 	CHECK_EQ(left(), 0);
 }
 
+/* Trouble with one entry keeps neither those behind it nor the entry itself. */
+static void test_skipped(void) {
+	for (uint64_t key = 1; key <= 3; key++)
+		put(key, true);
+	answers[0] = MW_SENT_DONE;
+	answers[1] = MW_SENT_SKIPPED;
+	answers[2] = MW_SENT_DONE;
+	CHECK_EQ(run(), MW_SENDER_LATER);
+	CHECK_EQ(calls, 3);
+	CHECK_EQ(left(), 1);
+	answers[0] = MW_SENT_DONE;
+	CHECK_EQ(run(), MW_SENDER_EMPTY);
+	CHECK_EQ(got[0], 2);
+	CHECK_EQ(left(), 0);
+}
+
 /* Entries without an identity, or that are no profile, are given up; those behind them are sent. */
 static void test_damaged(void) {
 	char path[512];
@@ -217,6 +233,7 @@ int main(void) {
 	CHECK(metrics != NULL);
 	test_answers();
 	test_order_and_counts();
+	test_skipped();
 	test_damaged();
 	test_known();
 	test_names();

@@ -11,8 +11,8 @@
 #include "agent/sender.h"
 #include "cli/complain.h"
 #include "cmd/agent/names_of.h"
-#include "push/read_process.h"
 #include "push/progress.h"
+#include "push/read_process.h"
 #include "push/receiver.h"
 #include "push/secret.h"
 #include "store/kind.h"
@@ -89,7 +89,7 @@ static mw_sent_t send_batch(sending_t *sending, const mw_kind_values_t *kind,
 		mw_progress_drop(progress);
 	/* The next try sends the same batch with the same number. */
 	if (result == MW_SEND_DONE && mw_progress_commit(progress, error) != 0)
-		return MW_SENT_LATER;
+		return MW_SENT_SKIPPED;
 	return sent_of(result);
 }
 
@@ -100,16 +100,16 @@ static mw_sent_t send_since(sending_t *sending, const mw_kind_values_t *kind,
 	mw_sent_t sent = MW_SENT_DONE;
 	int resumed = mw_progress_resume(progress, &batch, error);
 	if (resumed < 0)
-		return MW_SENT_REFUSED;
+		return MW_SENT_SKIPPED;
 	if (resumed == 1) {
 		int64_t time_ns = batch.profile->time_ns;
 		sent = send_batch(sending, kind, progress, &batch, error);
 		if (sent != MW_SENT_DONE || time_ns >= now->time_ns)
 			return sent;
 	}
-	/* A full disk: the entry waits. */
+	/* A full disk, or a damaged file of what was pushed: the entry waits. */
 	if (mw_progress_begin(progress, now, &batch, error) != 0)
-		return MW_SENT_LATER;
+		return MW_SENT_SKIPPED;
 	return send_batch(sending, kind, progress, &batch, error);
 }
 
@@ -120,7 +120,7 @@ static mw_sent_t send_kind(sending_t *sending, const mw_kind_values_t *kind, mw_
 	snprintf(process, sizeof(process), "%016" PRIx64 ".%s", sending->entry->key, kind->name);
 	if (mw_progress_open(sending->folder, mw_receiver_url(sending->receiver), process,
 			     &progress, error) != 0)
-		return MW_SENT_LATER;
+		return MW_SENT_SKIPPED;
 	mw_names_forget(now);
 	mw_sent_t sent = send_since(sending, kind, now, progress, error);
 	mw_progress_close(progress);
