@@ -30,8 +30,8 @@ diff -r dist "$source/dist" >/dev/null || {
     exit 1
 }
 node --test test/
-cp "$here"/pages/*.mjs .
+cp "$here"/pages/*.mjs "$here/../support/made_proto.py" .
 cc -g -O1 -fno-builtin -o work "$here/work.c"
 cc -g -O1 -pthread -o locks "$here/../tool/locks.c"
 MALLOW_BUILD=$build node --test ${ONLY:+"--test-name-pattern=$ONLY"} --test-concurrency=1 \
-    ./{flame,process,secret,tables}.mjs
+    ./{flame,process,secret,tables,fleet}.mjs

@@ -11,6 +11,14 @@ async function get(path, options) {
 export const targets = async () => (await get("api/targets")).json();
 export const processes = async () => (await get("api/processes")).json();
 
+/** Services of the store, and services with a function: {at, within, service, by}. */
+const question = keys =>
+  new URLSearchParams(Object.entries(keys).filter(([, value]) => value != null && value !== ""));
+export const services = async (keys = {}) =>
+  (await get(`api/services?${question(keys)}`)).json();
+export const search = async (name, keys = {}) =>
+  (await get(`api/search?${question({...keys, function: name})}`)).json();
+
 /** The options of the query that the server knows. */
 function options(target, query) {
   const pairs = SHARED.concat("top", "ages", "births", "functions", "lines")

@@ -10,6 +10,9 @@ import {Histogram} from "./histogram.jsx";
 import {useLoad, useTheme} from "./hooks.js";
 import {useOffers} from "./offers.js";
 import {Requests} from "./requests.jsx";
+import {Service} from "./service.jsx";
+import {Services} from "./services.jsx";
+import {isStored} from "./stored.js";
 import {Overview} from "./overview.jsx";
 import {Processes} from "./processes.jsx";
 import {Save} from "./save.jsx";
@@ -193,7 +196,7 @@ function Copy({place}) {
 }
 
 /* A mistake of the page in one view does not take the others with it. */
-function View({place, hasControl}) {
+function View({place, hasControl, store}) {
   const {target, view, query} = place,
     props = {target, query, view};
   const [mistake] = useErrorBoundary(error => console.error(error));
@@ -212,7 +215,11 @@ function View({place, hasControl}) {
   };
   switch (view) {
     case "overview":
-      return <Overview key={target} {...props} />;
+      return isStored(store, target) ? (
+        <Service key={target} store={store} {...props} />
+      ) : (
+        <Overview key={target} {...props} />
+      );
     case "flame":
       return <Flame key={target} {...props} setQuery={setQuery} />;
     case "top":
@@ -309,9 +316,21 @@ function App() {
         </button>
       </header>
       {target && !WITHOUT_FILTERS.includes(view) && <Filters place={place} known={known} />}
-      <main tabIndex={0} aria-label={target ? VIEWS[view] : "Processes"}>
+      <main
+        tabIndex={0}
+        aria-label={target ? VIEWS[view] : known?.store ? "Services" : "Processes"}
+      >
         {target ? (
-          <View key={target + view} place={place} hasControl={known?.control} />
+          known && (
+            <View
+              key={target + view}
+              place={place}
+              hasControl={known.control}
+              store={known.store}
+            />
+          )
+        ) : known?.store ? (
+          <Services store={known.store} />
         ) : (
           <Processes />
         )}

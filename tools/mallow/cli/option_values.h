@@ -68,7 +68,7 @@ typedef struct mw_option_values {
 		instance, label, listen, made_between, max_alloc_growth, max_growth, max_live,
 		max_peak_growth, max_peak, name, names, output, password_file, prune_from, retain,
 		sample_index, sample_type, service, service_version, show, show_from, since, sort,
-		source_path, state, symbolize, syntax, sysroot, tagfocus, taghide, tagignore,
+		source_path, state, store, symbolize, syntax, sysroot, tagfocus, taghide, tagignore,
 		tagleaf, tagroot, tagshow, tenant, thread, tls_ca, tls_cert, tls_key, to,
 		token_file, trim_path, unit, user;
 	mw_list_value_t base, baseline, diff_base, push_label, suppress;

@@ -213,6 +213,8 @@ static const mw_subcommand_t subcommands[] = {
 			"mallow web\n"
 			"mallow web 4711\n"
 			"mallow web dumps/ evening.pb.gz --no-browser\n"
+			"mallow web --store dir:///var/lib/mallow/store   # services of many "
+			"hosts\n"
 			"mallow web --listen 0.0.0.0:8443 --tls-cert web.pem --password-file pw\n"
 			"mallow web --listen 127.0.0.1:8080 --base-url https://host/mallow",
 		.operands_max = UINT_MAX,
@@ -230,6 +232,8 @@ static const mw_subcommand_t subcommands[] = {
 			 {"base-url", 0, MW_BOUND(TEXT, base_url), "URL", NULL,
 			  "address of a proxy before the server; it hands on what follows its "
 			  "path, asks for a password and has TLS"},
+			 {"store", 0, MW_BOUND(TEXT, store), "STORE", NULL,
+			  "the services of a store instead of processes ('mallow services')"},
 			 {"no-browser", 0, MW_BOUND(FLAG, no_browser), NULL, NULL,
 			  "print the address only"},
 			 {"control", 0, MW_BOUND(FLAG, control), NULL, NULL,

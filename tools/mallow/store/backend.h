@@ -50,7 +50,7 @@ typedef struct mw_point {
 typedef struct mw_service_row {
 	char *service; /* the caller frees it */
 	uint64_t profiles, instances, hosts, versions;
-	int64_t newest_ns;
+	int64_t newest_ns; /* of the newest profiles of its instances; 0 = they are in other rows */
 	/* Sum over the newest profile of each instance in the range. */
 	int64_t totals[MW_VALUES];
 } mw_service_row_t;

@@ -8,7 +8,7 @@
 #include "model/memory.h"
 #include "store/backend.h"
 #include "store/clickhouse/clickhouse.h"
-#include "store/directory/directory.h"
+#include "store/directory/store_directory.h"
 
 struct mw_store {
 	const mw_backend_t *backend;

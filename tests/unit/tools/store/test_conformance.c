@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "store/clickhouse/clickhouse.h"
-#include "store/directory/directory.h"
+#include "store/directory/store_directory.h"
 #include "store_model.h"
 
 #define HOUR_NS (INT64_C(3600) * 1000000000)
@@ -265,8 +265,7 @@ static void ask_range(const mw_range_t *range) {
 	static const char *const by[] = {"host", "version", "build_id", "instance", "k'ey", "none"};
 	mw_range_t grouped = *range;
 	grouped.by = MODEL_PICK(&model, by);
-	if (backend == &mw_clickhouse_backend) /* the directory follows */
-		check_services(&grouped);
+	check_services(&grouped);
 	const mw_batch_t *batch = model.puts[model_random(&model) % model.count].batch;
 	check_holders(range, batch->frames, model_random(&model) % (batch->frame_count + 1));
 	check_holders(range, absent, model_random(&model) % 3);

@@ -363,7 +363,8 @@ static int read_target(const mw_target_t *target, mw_load_detail_t detail, mw_pr
 	if (adds_cpu && target->is_state && detail == MW_LOAD_STACKS)
 		return read_both(target, out, error);
 	if (target->is_stored)
-		result = mw_stored_profile(target->path, out, error);
+		result = mw_stored_profile(target->path, wants_cpu ? MW_KIND_CPU : MW_KIND_HEAP,
+					   out, error);
 	else if (target->is_url)
 		result = read_fetched(target, out, error);
 	else if (target->is_state && mw_target_process(target) > 0)

@@ -13,6 +13,7 @@
 #include "push/progress.h"
 #include "push/read_process.h"
 #include "report/text/units.h"
+#include "store/batch.h"
 
 enum { INSTANCE_BYTES = 320 };
 
@@ -108,10 +109,24 @@ static int push_since(push_job_t *job, const mw_profile_t *now, const mw_kind_va
 	return result;
 }
 
-/* Returns a number that follows from what a file's profile holds, so that a file that is pushed
- * twice counts once. */
-static uint64_t content_number(const mw_profile_t *p) {
-	uint64_t hash = (uint64_t)p->time_ns;
+static uint64_t identity_number(const mw_identity_t *identity, uint64_t hash) {
+	const char *const texts[] = {identity->service, identity->instance, identity->host,
+				     identity->version, identity->build_id};
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		hash = mw_row_hash(hash, texts[i], strlen(texts[i]));
+	for (size_t i = 0; i < identity->tag_count; i++) {
+		const mw_tag_t *tag = &identity->tags[i];
+		hash = mw_row_hash(hash, tag->key, strlen(tag->key));
+		hash = mw_row_hash(hash, tag->value, strlen(tag->value));
+	}
+	return hash;
+}
+
+/* Returns a number that follows from what a file's profile holds and whose it is, so that a file
+ * that is pushed twice counts once. */
+static uint64_t content_number(push_job_t *job, const mw_profile_t *p) {
+	const mw_identity_t identity = identity_of(job, p);
+	uint64_t hash = identity_number(&identity, (uint64_t)p->time_ns);
 	for (size_t i = 0; i < p->sample_count; i++) {
 		const mw_sample_t *s = &p->samples[i];
 		for (uint32_t k = 0; k < s->depth; k++)
@@ -134,7 +149,7 @@ static int push_kinds(push_job_t *job, mw_error_t *error) {
 		job->has_samples = true;
 		if (job->gathered.process[0] != '\0')
 			result = push_since(job, p, k, error);
-		else if (send_profile(job, p, content_number(p), k, error) != MW_SEND_DONE)
+		else if (send_profile(job, p, content_number(job, p), k, error) != MW_SEND_DONE)
 			result = -1;
 	}
 	return result;

@@ -50,7 +50,7 @@ int mw_question_parse_store(const char *text, int64_t now_ns, mw_question_t *out
 	if (asprintf(&whole, "%.*s%s%s", (int)length, store, has_slash ? "" : "/", store + length) <
 	    0)
 		abort();
-	int result = mw_question_parse(whole, now_ns, out, error);
+	int result = mw_question_parse(whole, MW_KIND_HEAP, now_ns, out, error);
 	free(whole);
 	return result;
 }
@@ -120,6 +120,12 @@ static int take_per(const char *text, mw_question_t *q, mw_error_t *error) {
 			    text);
 }
 
+static void add_condition(mw_question_t *q, const char *key, const char *value, size_t *capacity) {
+	q->where = mw_grow(q->where, capacity, q->range.where_count + 1, sizeof(*q->where));
+	q->where[q->range.where_count++] = (mw_tag_t){key, value};
+	q->range.where = q->where;
+}
+
 static int take_pair(char *pair, times_t *times, mw_question_t *q, size_t *capacity,
 		     mw_error_t *error) {
 	const struct {
@@ -144,9 +150,12 @@ static int take_pair(char *pair, times_t *times, mw_question_t *q, size_t *capac
 		return take_kind(value, q, error);
 	if (strcmp(pair, "per") == 0)
 		return take_per(value, q, error);
-	q->where = mw_grow(q->where, capacity, q->range.where_count + 1, sizeof(*q->where));
-	q->where[q->range.where_count++] = (mw_tag_t){pair, value};
-	q->range.where = q->where;
+	if (strcmp(pair, "by") == 0)
+		q->range.by = strcmp(value, "service") == 0 ? NULL : value;
+	else if (strcmp(pair, "service") == 0)
+		q->range.service = value;
+	else
+		add_condition(q, pair, value, capacity);
 	return 0;
 }
 
@@ -166,15 +175,17 @@ static int take_service(mw_question_t *q, mw_error_t *error) {
 	char *service = slash + 1;
 	if (!mw_percent_decode(service))
 		return mw_error_set(error, "service '%s': '%%' is written %%25", service);
-	q->range.service = service[0] != '\0' ? service : NULL;
+	if (service[0] != '\0')
+		q->range.service = service;
 	return 0;
 }
 
-int mw_question_parse(const char *text, int64_t now_ns, mw_question_t *out, mw_error_t *error) {
+int mw_question_parse(const char *text, mw_kind_t standard, int64_t now_ns, mw_question_t *out,
+		      mw_error_t *error) {
 	times_t times = {.at = NULL};
 	size_t capacity = 0;
 	char *rest;
-	*out = (mw_question_t){.range = {.kind = MW_KIND_HEAP}};
+	*out = (mw_question_t){.range = {.kind = standard}};
 	out->texts = out->store = whole_text(text, error);
 	if (out->store == NULL)
 		return -1;

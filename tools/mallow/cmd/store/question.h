@@ -2,8 +2,8 @@
  * question.h -- the user's text for profiles of a store: "STORE/SERVICE?KEY=VALUE&...".
  * Layer: cmd/store.  STORE is dir:///PATH or clickhouse://HOST:PORT/DATABASE; "store:" stands for
  * the environment variable MALLOW_STORE.  Special characters of a service are %XX.
- * Keys: at, within; from, to; kind; per; all others are labels that a profile must have
- * (instance, host, version, build_id, or the user's own). */
+ * Keys: at, within; from, to; kind; per; service; by (for `mallow services`); all others are labels
+ * that a profile must have (instance, host, version, build_id, or the user's own). */
 #ifndef MW_TOOL_CMD_STORE_QUESTION_H
 #define MW_TOOL_CMD_STORE_QUESTION_H
 
@@ -31,9 +31,11 @@ typedef struct mw_question {
 /* True if the text means profiles of a store. */
 bool mw_question_is(const char *text);
 
-/* Parses the text.  `now_ns` is the time that "now" and "-1h" refer to.  Returns 0: the caller
+/* Parses the text.  `standard` is the kind if the text names none, `now_ns` the time that "now" and
+ * "-1h" refer to.  Returns 0: the caller
  * calls mw_question_free(). */
-int mw_question_parse(const char *text, int64_t now_ns, mw_question_t *out, mw_error_t *error);
+int mw_question_parse(const char *text, mw_kind_t standard, int64_t now_ns, mw_question_t *out,
+		      mw_error_t *error);
 /* Likewise, of "STORE?KEY=VALUE&..." without a service; NULL: the default store. */
 int mw_question_parse_store(const char *text, int64_t now_ns, mw_question_t *out,
 			    mw_error_t *error);

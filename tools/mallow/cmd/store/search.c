@@ -10,7 +10,6 @@
 #include "cmd/store/store_commands.h"
 #include "model/memory.h"
 #include "report/text/style.h"
-#include "report/text/types.h"
 #include "report/text/units.h"
 #include "view/select/pattern.h"
 
@@ -25,7 +24,6 @@ typedef struct search {
 	size_t function_count, function_capacity;
 	mw_service_row_t *services;
 	size_t service_count;
-	int value;
 } search_t;
 
 static void note_function(search_t *s, const char *name) {
@@ -80,32 +78,19 @@ static int run(search_t *s, mw_batch_t *batch, mw_error_t *error) {
 	return 0;
 }
 
-static const char *show_value(const mw_kind_values_t *kind, const mw_service_row_t *row, int value,
-			      char *buffer, size_t size) {
-	bool is_time = kind->values[value].unit != NULL &&
-		       strcmp(kind->values[value].unit, "nanoseconds") == 0;
-	if (is_time)
-		return mw_format_nanoseconds(row->totals[value], buffer, size);
-	return mw_format_bytes(row->totals[value], buffer, size);
-}
-
 static void print_table(const search_t *s, const mw_arguments_t *arguments) {
 	const mw_kind_values_t *kind = mw_kind_values(s->question->range.kind);
-	bool has_now = kind->values[MW_VALUE_NOW_AMOUNT].type != NULL;
+	int value = kind->standard;
+	bool has_now = value == MW_VALUE_NOW_AMOUNT;
 	mw_pager_begin(arguments);
-	printf("%s", mw_style(MW_STYLE_HEAD));
-	if (has_now)
-		printf("%12s ", "LIVE");
-	printf("%12s %6s %9s  SERVICE%s\n", has_now ? "ALLOCATED" : "TIME", "HOSTS", "PROCESSES",
-	       mw_style(MW_STYLE_PLAIN));
+	printf("%s%12s %6s %9s  SERVICE%s\n", mw_style(MW_STYLE_HEAD), has_now ? "LIVE" : "TIME",
+	       "HOSTS", "PROCESSES", mw_style(MW_STYLE_PLAIN));
 	for (size_t i = 0; i < s->service_count; i++) {
 		const mw_service_row_t *row = &s->services[i];
-		char now[MW_SHOW_BYTES], since[MW_SHOW_BYTES], name[512];
-		if (has_now)
-			printf("%12s ",
-			       show_value(kind, row, MW_VALUE_NOW_AMOUNT, now, sizeof(now)));
+		char amount[MW_SHOW_BYTES], name[512];
 		printf("%12s %6llu %9llu  %s\n",
-		       show_value(kind, row, MW_VALUE_SINCE_AMOUNT, since, sizeof(since)),
+		       has_now ? mw_format_bytes(row->totals[value], amount, sizeof(amount))
+			       : mw_format_nanoseconds(row->totals[value], amount, sizeof(amount)),
 		       (unsigned long long)row->hosts, (unsigned long long)row->instances,
 		       mw_show_text(row->service, name, sizeof(name)));
 	}

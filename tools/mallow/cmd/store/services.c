@@ -61,12 +61,21 @@ static int find_growth(listing_t *l, row_t *row, mw_error_t *error) {
 	mw_point_t *points = NULL;
 	size_t count = 0;
 	mw_range_t range = l->range;
-	range.service = row->now.service;
+	mw_tag_t *where = mw_xcalloc(range.where_count + 1, sizeof(*where));
+	for (size_t i = 0; i < range.where_count; i++)
+		where[i] = range.where[i];
+	if (range.by == NULL) {
+		range.service = row->now.service;
+	} else {
+		where[range.where_count++] = (mw_tag_t){range.by, row->now.service};
+		range.where = where;
+	}
 	range.from_ns = l->at_ns > DAY_NS ? l->at_ns - DAY_NS : 0;
 	int result = l->backend->timeline(l->self, &range, HOUR_NS / 4, &points, &count, error);
 	if (result == 0)
 		take_growth(l, row, points, count);
 	free(points);
+	free(where);
 	return result;
 }
 
@@ -95,13 +104,19 @@ static int collect(listing_t *l, mw_error_t *error) {
 	if (l->backend->services(l->self, &l->range, &services, &count, error) != 0)
 		return -1;
 	l->rows = mw_xcalloc(count, sizeof(*l->rows));
-	l->count = count;
 	int result = 0;
 	for (size_t i = 0; i < count; i++) {
-		l->rows[i].now = services[i];
-		l->rows[i].live = services[i].totals[l->value];
+		row_t *row = &l->rows[l->count];
+		/* A version that no process has any more: all have pushed as another one since. */
+		if (services[i].newest_ns == 0) {
+			free(services[i].service);
+			continue;
+		}
+		l->count++;
+		row->now = services[i];
+		row->live = services[i].totals[l->value];
 		if (result == 0 && has_growth(l))
-			result = find_growth(l, &l->rows[i], error);
+			result = find_growth(l, row, error);
 	}
 	free(services);
 	return result;
@@ -153,7 +168,9 @@ static void print_table(const listing_t *l, const mw_arguments_t *arguments) {
 	printf("%s%12s ", mw_style(MW_STYLE_HEAD), has_growth(l) ? "LIVE" : "TIME");
 	if (has_growth(l))
 		printf("%13s ", "GROWTH A DAY");
-	printf("%6s %9s %8s %14s  SERVICE%s\n", "HOSTS", "PROCESSES", "VERSIONS", "AGE",
+	char by[512];
+	printf("%6s %9s %8s %14s  %s%s\n", "HOSTS", "PROCESSES", "VERSIONS", "AGE",
+	       l->range.by != NULL ? mw_show_text(l->range.by, by, sizeof(by)) : "SERVICE",
 	       mw_style(MW_STYLE_PLAIN));
 	for (size_t i = 0; i < l->count; i++)
 		print_row(l, &l->rows[i], now_ns);
@@ -167,7 +184,7 @@ static int print_json(const listing_t *l) {
 	for (size_t i = 0; i < l->count; i++) {
 		const row_t *row = &l->rows[i];
 		json_t *value = json_object();
-		json_object_set_new(value, "service", mw_json_text(row->now.service));
+		json_object_set_new(value, "name", mw_json_text(row->now.service));
 		json_object_set_new(value, has_growth(l) ? "live_bytes" : "time_ns",
 				    json_integer(row->live));
 		if (has_growth(l))

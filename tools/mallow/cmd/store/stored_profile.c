@@ -74,7 +74,7 @@ static void describe(mw_profile_t *p, const mw_question_t *q, const mw_counted_t
 	p->origin.program = mw_profile_intern(p, name);
 	p->origin.format = mw_profile_intern(p, "store");
 	p->origin.source = mw_profile_intern(p, q->store);
-	p->time_ns = counted->newest_ns;
+	p->time_ns = q->range.until_ns - 1;
 	if (is_range)
 		p->duration_ns = q->range.until_ns - q->range.from_ns;
 	snprintf(text, sizeof(text), "%llu profiles of %llu processes of %.100s: %s",
@@ -108,10 +108,14 @@ static int load(mw_store_t *store, const mw_question_t *q, mw_profile_t **out, m
 	return result;
 }
 
-int mw_stored_profile(const char *text, mw_profile_t **out, mw_error_t *error) {
+int mw_stored_profile(const char *text, mw_kind_t standard, mw_profile_t **out, mw_error_t *error) {
+	/* One for the whole run: profiles that are compared are of one moment. */
+	static int64_t now_ns;
 	mw_question_t question;
 	mw_store_t *store;
-	if (mw_question_parse(text, (int64_t)mw_now_ns(), &question, error) != 0)
+	if (now_ns == 0)
+		now_ns = (int64_t)mw_now_ns();
+	if (mw_question_parse(text, standard, now_ns, &question, error) != 0)
 		return -1;
 	int result = mw_question_open(&question, &store, error);
 	if (result == 0) {
@@ -150,7 +154,7 @@ int mw_stored_timeline(const char *text, mw_point_t **points, size_t *count, mw_
 		       mw_error_t *error) {
 	mw_question_t q;
 	mw_store_t *store;
-	if (mw_question_parse(text, (int64_t)mw_now_ns(), &q, error) != 0)
+	if (mw_question_parse(text, MW_KIND_HEAP, (int64_t)mw_now_ns(), &q, error) != 0)
 		return -1;
 	/* A moment has no timeline: the time up to it is shown. */
 	if (q.sum == MW_SUM_NEWEST)

@@ -14,8 +14,9 @@
 
 /* Loads the profile that the text means (mw_question_parse()).  At a time: the sum of the newest
  * profiles of all processes.  Over a range of time: live bytes are the mean of a process's
- * profiles, what was allocated or used since is added up.  Returns 0: the caller frees *out. */
-int mw_stored_profile(const char *text, mw_profile_t **out, mw_error_t *error);
+ * profiles, what was allocated or used since is added up.  `standard` is the kind if the text names
+ * none. Returns 0: the caller frees *out. */
+int mw_stored_profile(const char *text, mw_kind_t standard, mw_profile_t **out, mw_error_t *error);
 
 /* Loads sums over time, one for each step that has profiles.  The caller frees *points. */
 int mw_stored_timeline(const char *text, mw_point_t **points, size_t *count, mw_kind_t *kind,

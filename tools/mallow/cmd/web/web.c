@@ -79,6 +79,7 @@ int mw_cmd_web(const mw_arguments_t *arguments) {
 	mw_web_site_t site = {.targets = {.operands = (const char *const *)arguments->operands,
 					  .count = arguments->operand_count},
 			      .has_control = arguments->options.control.given};
+	char *store = NULL;
 	const mw_http_access_files_t files = {.password = arguments->options.password_file.text,
 					      .certificate = arguments->options.tls_cert.text,
 					      .key = arguments->options.tls_key.text,
@@ -87,11 +88,14 @@ int mw_cmd_web(const mw_arguments_t *arguments) {
 	mw_error_t error;
 	bool is_served =
 		mw_http_access_read(&files, &access, &error) == 0 &&
+		mw_web_store_take(arguments->options.store.text, &store, &error) == 0 &&
+		(site.targets.store = store, true) &&
 		mw_web_targets_check(arguments->operands, arguments->operand_count, &error) == 0 &&
 		mw_page_key_draw(&site.key, &error) == 0 &&
 		serve(&site, listen->given ? listen->text : DEFAULT_LISTEN, &access,
 		      !arguments->options.no_browser.given, &error) == 0;
 	mw_http_access_release(&access);
+	free(store);
 	if (!is_served)
 		mw_complain("web: %s", error.text);
 	return is_served ? MW_EXIT_FINE : MW_EXIT_TROUBLE;

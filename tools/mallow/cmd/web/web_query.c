@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/percent.h"
+
 #define VALUE_BYTES_MAX 4096
 
 /* Keys of the query, each with the option that it sets. */
@@ -73,6 +75,47 @@ int mw_web_words_add_query(mw_web_words_t *words, const mw_http_request_t *reque
 	    (check_target(targets, base, error) != 0 || add_made(words, "base", base, error) != 0))
 		return -1;
 	mw_web_words_add(words, target);
+	return 0;
+}
+
+static void keep_made(mw_web_words_t *words, char *word) {
+	words->made[words->made_count++] = word;
+	mw_web_words_add(words, word);
+}
+
+/* Returns "STORE?at=-1h&kind=cpu". */
+static char *store_question(const mw_http_request_t *request, const char *store) {
+	static const char *const keys[] = {"at", "within", "from", "to", "kind", "service", "by"};
+	char *text = NULL;
+	size_t length, used = 0;
+	FILE *out = open_memstream(&text, &length);
+	if (out == NULL)
+		return NULL;
+	fprintf(out, "%s/", store);
+	for (size_t i = 0; i < COUNT(keys); i++) {
+		const char *value = mw_http_query(request, keys[i]);
+		if (value == NULL || *value == '\0')
+			continue;
+		char *encoded = mw_percent_encode(value, "&?#");
+		fprintf(out, "%c%s=%s", used++ == 0 ? '?' : '&', keys[i], encoded);
+		free(encoded);
+	}
+	fclose(out);
+	return text;
+}
+
+int mw_web_words_add_store(mw_web_words_t *words, const mw_http_request_t *request,
+			   const mw_web_targets_t *targets, mw_error_t *error) {
+	const char *function = mw_http_query(request, "function");
+	if (function != NULL) {
+		/* No option, whatever it begins with. */
+		mw_web_words_add(words, "--");
+		mw_web_words_add(words, function);
+	}
+	char *text = store_question(request, targets->store);
+	if (text == NULL)
+		return mw_error_set(error, "no memory");
+	keep_made(words, text);
 	return 0;
 }
 

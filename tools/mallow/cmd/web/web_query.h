@@ -22,6 +22,10 @@ void mw_web_words_add(mw_web_words_t *words, const char *word);
  * error if the target is not one that the page may show. */
 int mw_web_words_add_query(mw_web_words_t *words, const mw_http_request_t *request,
 			   const mw_web_targets_t *targets, mw_error_t *error);
+/* Appends the value of the key "function", if there is one, and the store of the targets with the
+ * question that the query asks: at, within, from, to, kind, service, by. */
+int mw_web_words_add_store(mw_web_words_t *words, const mw_http_request_t *request,
+			   const mw_web_targets_t *targets, mw_error_t *error);
 /* Frees the texts. */
 void mw_web_words_release(mw_web_words_t *words);
 

@@ -157,6 +157,22 @@ static void say_processes(const mw_http_request_t *request, mw_http_answer_t *an
 	say_fd(mw_http_run(request, &list, &error), JSON, &error, answer);
 }
 
+/* Runs `view` of the store, at the times and with the labels that the query asks for. */
+static void say_store(const mw_web_site_t *site, const mw_http_request_t *request, const char *view,
+		      mw_http_answer_t *answer) {
+	mw_error_t error;
+	mw_web_words_t words = begin_words(view);
+	mw_web_words_add(&words, "--json");
+	if (site->targets.store == NULL)
+		mw_error_set(&error, "this page has no store");
+	if (site->targets.store == NULL ||
+	    mw_web_words_add_store(&words, request, &site->targets, &error) != 0)
+		say_error(answer, 400, &error);
+	else
+		say_fd(mw_http_run(request, &words.command, &error), JSON, &error, answer);
+	mw_web_words_release(&words);
+}
+
 static void say_targets(const mw_web_site_t *site, mw_http_answer_t *answer) {
 	char *text = mw_web_targets_list(&site->targets, site->has_control);
 	if (text == NULL) {
@@ -280,6 +296,10 @@ void mw_web_site_answer(const mw_http_request_t *request, void *context, mw_http
 		say_targets(site, answer);
 	else if (strcmp(path, "api/processes") == 0)
 		say_processes(request, answer);
+	else if (strcmp(path, "api/services") == 0)
+		say_store(site, request, "services", answer);
+	else if (strcmp(path, "api/search") == 0)
+		say_store(site, request, "search", answer);
 	else if ((rest = behind(path, "api/view/")) != NULL)
 		say_json(site, request, rest, answer);
 	else if ((rest = behind(path, "api/file/")) != NULL)

@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "cmd/input/directory.h"
+#include "cmd/store/question.h"
 #include "live/target.h"
+#include "model/memory.h"
 
 #define PATH_BYTES 4096
 
@@ -66,6 +68,23 @@ int mw_web_targets_check(char **operands, size_t count, mw_error_t *error) {
 	return 0;
 }
 
+int mw_web_store_take(const char *text, char **store, mw_error_t *error) {
+	mw_question_t q;
+	mw_store_t *opened;
+	*store = NULL;
+	if (text == NULL)
+		return 0;
+	if (mw_question_parse_store(text, 0, &q, error) != 0)
+		return -1;
+	int result = mw_question_open(&q, &opened, error);
+	if (result == 0) {
+		mw_store_close(opened);
+		*store = mw_xstrdup(q.store);
+	}
+	mw_question_free(&q);
+	return result;
+}
+
 static bool is_file_of(const char *directory, const char *target) {
 	size_t length = strlen(directory);
 	const char *name = target + length + 1;
@@ -75,8 +94,11 @@ static bool is_file_of(const char *directory, const char *target) {
 }
 
 bool mw_web_targets_allow(const mw_web_targets_t *targets, const char *target) {
+	size_t store = targets->store != NULL ? strlen(targets->store) : 0;
+	if (store > 0 && strncmp(target, targets->store, store) == 0 && target[store] == '/')
+		return strchr(target + store + 1, '/') == NULL;
 	if (targets->count == 0)
-		return is_pid(target);
+		return store == 0 && is_pid(target);
 	for (size_t i = 0; i < targets->count; i++)
 		if (strcmp(targets->operands[i], target) == 0 ||
 		    is_file_of(targets->operands[i], target))
@@ -107,8 +129,9 @@ char *mw_web_targets_list(const mw_web_targets_t *targets, bool has_control) {
 		else
 			json_array_append_new(list, json_string(targets->operands[i]));
 	}
-	json_t *all = json_pack("{s:b, s:b, s:o}", "all", targets->count == 0, "control",
-				has_control, "targets", list);
+	json_t *all = json_pack("{s:b, s:b, s:o, s:s?}", "all",
+				targets->count == 0 && targets->store == NULL, "control",
+				has_control, "targets", list, "store", targets->store);
 	char *text = all != NULL ? json_dumps(all, JSON_COMPACT) : NULL;
 	json_decref(all);
 	return text;

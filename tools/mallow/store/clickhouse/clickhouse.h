@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * clickhouse.h -- a store in ClickHouse, version 18.16 or later, over its HTTP interface.
  * Layer: store.  The folder's door: mw_clickhouse_backend (store/backend.h), and what only this
- * kind of store has.  Read schema.c first, then put.c and questions.c; connection.h has what they
+ * kind of store has.  Read schema.c first, then put_rows.c, questions.c; connection.h has what they
  * share, sql.h and row_binary.h make queries and rows. */
 #ifndef MW_TOOL_STORE_CLICKHOUSE_CLICKHOUSE_H
 #define MW_TOOL_STORE_CLICKHOUSE_CLICKHOUSE_H

@@ -15,7 +15,7 @@
 /* schema.c: makes sure that the tables exist, and are of this version. */
 int mw_clickhouse_ready(mw_clickhouse_t *self, mw_error_t *error);
 
-/* put.c */
+/* put_rows.c */
 int mw_clickhouse_put(void *self, const mw_put_t *put, const mw_batch_t *batch, bool *may_retry,
 		      mw_error_t *error);
 /* Writes names of a location: five arrays. */

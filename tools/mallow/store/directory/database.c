@@ -127,6 +127,17 @@ void mw_database_begin(mw_database_t *d) {
 	mw_database_run(d, "BEGIN IMMEDIATE");
 }
 
+void mw_database_begin_reading(mw_database_t *d) {
+	mw_database_run(d, "BEGIN");
+}
+
+void mw_database_end_reading(mw_database_t *d) {
+	if (d->failure == 0)
+		mw_database_run(d, "COMMIT");
+	else
+		mw_database_undo(d);
+}
+
 void mw_database_undo(mw_database_t *d) {
 	/* Fails if the failure has undone the transaction already. */
 	mw_sqlite.exec(d->handle, "ROLLBACK", NULL, NULL, NULL);

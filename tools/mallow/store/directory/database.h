@@ -49,6 +49,10 @@ void mw_database_begin(mw_database_t *database);
 int mw_database_end(mw_database_t *database, const char *path, mw_error_t *error);
 void mw_database_undo(mw_database_t *database);
 
+/* All questions until the end see one state of the index, and its file is locked once. */
+void mw_database_begin_reading(mw_database_t *database);
+void mw_database_end_reading(mw_database_t *database);
+
 /* -1 with `error` if a call failed since the last question. */
 int mw_database_failed(mw_database_t *database, const char *path, mw_error_t *error);
 /* Of the last failure: the file is damaged; it may succeed later. */

@@ -9,7 +9,7 @@
 #include "libraries/sqlite.h"
 #include "model/memory.h"
 #include "store/directory/encode.h"
-#include "store/directory/selection.h"
+#include "store/directory/matching.h"
 
 /* Calls `take` for each sample of a profile. */
 static void read_samples(mw_database_t *d, int64_t profile, mw_take_sample_t *take, void *context) {
@@ -41,26 +41,18 @@ static bool note_text(changes_t *c, const char *text) {
 	return true;
 }
 
-static const char *pair(sqlite3_stmt *row, char *buffer, size_t size) {
-	char instance[1100];
-	snprintf(instance, sizeof(instance), "%s", mw_column_text(row, MW_COLUMN_INSTANCE));
-	snprintf(buffer, size, "%s\n%s", mw_column_text(row, MW_COLUMN_SERVICE), instance);
-	return buffer;
-}
-
 void mw_query_samples(mw_database_t *d, const mw_range_t *range, mw_sum_t sum, mw_batch_t *batch,
 		      mw_counted_t *counted) {
-	char buffer[2200];
 	changes_t instances = {.count = 0};
 	*counted = (mw_counted_t){.profiles = 0};
-	sqlite3_stmt *s = mw_selection(d, range, sum == MW_SUM_NEWEST, "service, instance");
+	sqlite3_stmt *s = mw_matching(d, range, sum == MW_SUM_NEWEST, "s.service, s.instance");
 	while (mw_database_step(d, s)) {
 		int64_t time_ns = mw_sqlite.column_int64(s, MW_COLUMN_TIME);
-		note_text(&instances, pair(s, buffer, sizeof(buffer)));
+		note_text(&instances, mw_column_text(s, MW_COLUMN_INSTANCE));
 		counted->profiles++;
 		if (time_ns > counted->newest_ns)
 			counted->newest_ns = time_ns;
-		mw_selection_add(s, counted->totals);
+		mw_matching_add(s, counted->totals);
 		read_samples(d, mw_sqlite.column_int64(s, MW_COLUMN_PROFILE), take_sample, batch);
 	}
 	counted->instances = instances.count;
@@ -82,8 +74,18 @@ static bool find_symbols(sqlite3_stmt *s, mw_database_t *d, mw_row_location_t *l
 	return true;
 }
 
+/* Whether symbols were pushed for any build. */
+static bool has_symbols(mw_database_t *d) {
+	sqlite3_stmt *s = mw_database_prepare(d, "SELECT 1 FROM symbols LIMIT 1");
+	bool found = mw_database_step(d, s);
+	if (found)
+		mw_sqlite.reset(s);
+	return found;
+}
+
 /* Adds the location of the current row. */
-static void add_location(mw_database_t *d, sqlite3_stmt *row, mw_batch_t *batch) {
+static void add_location(mw_database_t *d, sqlite3_stmt *row, bool asks_symbols,
+			 mw_batch_t *batch) {
 	mw_row_line_t *lines, *pushed = NULL;
 	mw_row_location_t location = {
 		.id = (uint64_t)mw_sqlite.column_int64(row, 0),
@@ -95,7 +97,7 @@ static void add_location(mw_database_t *d, sqlite3_stmt *row, mw_batch_t *batch)
 	location.line_count = mw_decode_lines(mw_sqlite.column_blob(row, 5),
 					      (size_t)mw_sqlite.column_bytes(row, 5), &lines);
 	sqlite3_stmt *symbols = NULL;
-	if (location.build_id[0] != '\0') {
+	if (asks_symbols && location.build_id[0] != '\0') {
 		symbols = mw_database_prepare(
 			d, "SELECT past, lines FROM symbols WHERE build_id=?1 AND first<=?2"
 			   " ORDER BY first DESC LIMIT 1");
@@ -109,8 +111,8 @@ static void add_location(mw_database_t *d, sqlite3_stmt *row, mw_batch_t *batch)
 	free(pushed);
 }
 
-static void add_locations_of(mw_database_t *d, mw_batch_t *batch, const uint64_t *ids,
-			     size_t count) {
+static void add_locations_of(mw_database_t *d, bool asks_symbols, mw_batch_t *batch,
+			     const uint64_t *ids, size_t count) {
 	for (size_t i = 0; i < count; i++) {
 		if (mw_batch_location(batch, ids[i]) != NULL)
 			continue;
@@ -120,12 +122,13 @@ static void add_locations_of(mw_database_t *d, mw_batch_t *batch, const uint64_t
 		mw_bind_number(s, 1, (int64_t)ids[i]);
 		if (!mw_database_step(d, s))
 			continue;
-		add_location(d, s, batch);
+		add_location(d, s, asks_symbols, batch);
 		mw_sqlite.reset(s);
 	}
 }
 
 void mw_query_stacks(mw_database_t *d, mw_batch_t *batch) {
+	bool asks_symbols = has_symbols(d);
 	for (size_t i = 0; i < batch->sample_count; i++) {
 		uint64_t *frames;
 		sqlite3_stmt *s = mw_database_prepare(d, "SELECT frames FROM stacks WHERE id=?1");
@@ -136,7 +139,7 @@ void mw_query_stacks(mw_database_t *d, mw_batch_t *batch) {
 						(size_t)mw_sqlite.column_bytes(s, 0), &frames);
 		mw_sqlite.reset(s);
 		mw_batch_add_stack(batch, batch->samples[i].stack, frames, depth);
-		add_locations_of(d, batch, frames, depth);
+		add_locations_of(d, asks_symbols, batch, frames, depth);
 		free(frames);
 	}
 }
@@ -172,12 +175,11 @@ static uint64_t count_texts(texts_t *t) {
 
 mw_point_t *mw_query_timeline(mw_database_t *d, const mw_range_t *range, int64_t step_ns,
 			      size_t *count) {
-	char buffer[2200];
 	mw_point_t *points = NULL;
 	size_t capacity = 0;
 	texts_t instances = {.count = 0};
 	*count = 0;
-	sqlite3_stmt *s = mw_selection(d, range, false, "p.time");
+	sqlite3_stmt *s = mw_matching(d, range, false, "p.time");
 	while (mw_database_step(d, s)) {
 		int64_t time_ns = mw_sqlite.column_int64(s, MW_COLUMN_TIME);
 		int64_t step = time_ns - time_ns % step_ns;
@@ -187,9 +189,9 @@ mw_point_t *mw_query_timeline(mw_database_t *d, const mw_range_t *range, int64_t
 			points = mw_grow(points, &capacity, *count + 1, sizeof(*points));
 			points[(*count)++] = (mw_point_t){.time_ns = step};
 		}
-		keep_text(&instances, pair(s, buffer, sizeof(buffer)));
+		keep_text(&instances, mw_column_text(s, MW_COLUMN_INSTANCE));
 		points[*count - 1].profiles++;
-		mw_selection_add(s, points[*count - 1].totals);
+		mw_matching_add(s, points[*count - 1].totals);
 	}
 	if (*count > 0)
 		points[*count - 1].instances = count_texts(&instances);
@@ -215,7 +217,7 @@ static void finish_service(service_list_t *list) {
 
 /* Returns the service's row of the list, and counts the current profile in it. */
 static mw_service_row_t *service_row(service_list_t *list, sqlite3_stmt *s) {
-	const char *service = mw_column_text(s, MW_COLUMN_SERVICE);
+	const char *service = mw_column_text(s, MW_COLUMN_NAME);
 	if (list->count == 0 || strcmp(list->rows[list->count - 1].service, service) != 0) {
 		finish_service(list);
 		list->rows =
@@ -233,22 +235,30 @@ static mw_service_row_t *service_row(service_list_t *list, sqlite3_stmt *s) {
 	return row;
 }
 
+/* Adds the newest profile of an instance. */
+static void add_newest(mw_service_row_t *row, sqlite3_stmt *s) {
+	int64_t time_ns = mw_sqlite.column_int64(s, MW_COLUMN_TIME);
+	if (time_ns > row->newest_ns)
+		row->newest_ns = time_ns;
+	mw_matching_add(s, row->totals);
+}
+
 mw_service_row_t *mw_query_services(mw_database_t *d, const mw_range_t *range, size_t *count) {
 	service_list_t list = {.count = 0};
-	sqlite3_stmt *s = mw_selection(d, range, false, "service");
+	sqlite3_stmt *s = mw_matching(d, range, false, "name");
 	while (mw_database_step(d, s))
-		service_row(&list, s);
+		service_row(&list, s)->newest_ns = 0;
 	mw_database_finish(s);
 	finish_service(&list);
-	s = mw_selection(d, range, true, "service");
+	s = mw_matching(d, range, true, "name");
 	size_t at = 0;
 	while (mw_database_step(d, s)) {
-		const char *service = mw_column_text(s, MW_COLUMN_SERVICE);
+		const char *service = mw_column_text(s, MW_COLUMN_NAME);
 		/* Another command may have stored a profile since. */
 		while (at < list.count && strcmp(list.rows[at].service, service) < 0)
 			at++;
 		if (at < list.count && strcmp(list.rows[at].service, service) == 0)
-			mw_selection_add(s, list.rows[at].totals);
+			add_newest(&list.rows[at], s);
 	}
 	mw_database_finish(s);
 	*count = list.count;
@@ -259,8 +269,9 @@ void mw_query_names(mw_database_t *d, mw_batch_t *batch) {
 	sqlite3_stmt *s = mw_database_prepare(
 		d, "SELECT id, build_id, path, place, flags, lines FROM locations"
 		   " WHERE length(lines) > 0 OR build_id IN (SELECT build_id FROM symbols)");
+	bool asks_symbols = has_symbols(d);
 	while (mw_database_step(d, s))
-		add_location(d, s, batch);
+		add_location(d, s, asks_symbols, batch);
 }
 
 static int compare_ids(const void *a, const void *b) {
@@ -323,7 +334,7 @@ mw_service_row_t *mw_query_holders(mw_database_t *d, const mw_range_t *range,
 	service_list_t list = {.count = 0};
 	size_t stack_count;
 	uint64_t *stacks = stacks_with(d, locations, location_count, &stack_count);
-	sqlite3_stmt *s = mw_selection(d, range, true, "service");
+	sqlite3_stmt *s = mw_matching(d, range, true, "name");
 	while (mw_database_step(d, s)) {
 		holding_t h = {.stacks = stacks, .count = stack_count};
 		read_samples(d, mw_sqlite.column_int64(s, MW_COLUMN_PROFILE), hold_sample, &h);

@@ -12,8 +12,8 @@
 
 #include "model/memory.h"
 #include "store/directory/files.h"
-#include "store/directory/index.h"
-#include "store/directory/pushed_symbols.h"
+#include "store/directory/index_rows.h"
+#include "store/directory/kept_symbols.h"
 
 /* A command that stores a profile needs much less time than this. */
 #define ABANDONED_S 3600

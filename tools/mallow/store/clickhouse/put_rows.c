@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * put.c -- stores a profile: looks whether its number is there, sends what the day lacks of its
- * stacks and locations, then its samples, and at last its row of profiles, which makes it count.
+ * put_rows.c -- stores a profile: looks whether its number is there, sends what the day lacks of
+ * its stacks and locations, then its samples, and at last its row of profiles, which makes it
+ * count.
  * What an interrupted put leaves has an attempt number without a row of profiles. */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * pushed_symbols.c -- keeps the names of builds in files and in the index. */
-#include "store/directory/pushed_symbols.h"
+ * kept_symbols.c -- keeps the names of builds in files and in the index. */
+#include "store/directory/kept_symbols.h"
 
 #include <dirent.h>
 #include <errno.h>

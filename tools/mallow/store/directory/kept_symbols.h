@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * pushed_symbols.h -- names that were pushed for a build: symbols/BUILD-ID.pb.gz, and in the index.
+ * kept_symbols.h -- names that were pushed for a build: symbols/BUILD-ID.pb.gz, and in the index.
  * Layer: store/directory.  Private to the folder.
  * The file is a profile.proto without samples.  Each of its locations begins at an offset of the
  * build's file, and ends where the next one begins; one without functions is a gap. */
-#ifndef MW_TOOL_STORE_DIRECTORY_PUSHED_SYMBOLS_H
-#define MW_TOOL_STORE_DIRECTORY_PUSHED_SYMBOLS_H
+#ifndef MW_TOOL_STORE_DIRECTORY_KEPT_SYMBOLS_H
+#define MW_TOOL_STORE_DIRECTORY_KEPT_SYMBOLS_H
 
 #include <stdbool.h>
 #include <stddef.h>

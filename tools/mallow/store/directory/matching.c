@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * selection.c -- makes the statement that selects profiles. */
-#include "store/directory/selection.h"
+ * matching.c -- makes the statement that selects profiles. */
+#include "store/directory/matching.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +21,8 @@ static bool is_column(const char *key) {
 /* Binds the parameters in the order in which text_of() has written them. */
 static void bind(sqlite3_stmt *s, const mw_range_t *range) {
 	int at = 1;
+	if (range->by != NULL && !is_column(range->by))
+		mw_bind_text(s, at++, range->by);
 	mw_bind_number(s, at++, range->kind);
 	mw_bind_number(s, at++, range->from_ns);
 	mw_bind_number(s, at++, range->until_ns);
@@ -40,9 +42,15 @@ static char *text_of(const mw_range_t *range, bool only_newest, const char *orde
 	FILE *out = open_memstream(&text, &length);
 	if (out == NULL)
 		abort();
-	fputs("SELECT p.id, p.time, p.v0, p.v1, p.v2, p.v3, s.service AS service,"
-	      " s.instance AS instance, s.host, s.version",
-	      out);
+	fputs("SELECT p.id, p.time, p.v0, p.v1, p.v2, p.v3, ", out);
+	if (range->by == NULL)
+		fputs("s.service", out);
+	else if (is_column(range->by))
+		fprintf(out, "s.%s", range->by);
+	else
+		fputs("coalesce((SELECT value FROM tags t WHERE t.series = s.id AND t.key=?), '')",
+		      out);
+	fputs(" AS name, s.service || char(10) || s.instance, s.host, s.version", out);
 	/* Of rows with equal service and instance, SQLite takes all columns from the one with the
 	 * greatest value of max(). */
 	if (only_newest)
@@ -67,8 +75,8 @@ static char *text_of(const mw_range_t *range, bool only_newest, const char *orde
 	return text;
 }
 
-sqlite3_stmt *mw_selection(mw_database_t *d, const mw_range_t *range, bool only_newest,
-			   const char *order) {
+sqlite3_stmt *mw_matching(mw_database_t *d, const mw_range_t *range, bool only_newest,
+			  const char *order) {
 	char *text = text_of(range, only_newest, order);
 	sqlite3_stmt *s = mw_database_prepare_once(d, text);
 	free(text);
@@ -76,7 +84,7 @@ sqlite3_stmt *mw_selection(mw_database_t *d, const mw_range_t *range, bool only_
 	return s;
 }
 
-void mw_selection_add(sqlite3_stmt *row, int64_t totals[MW_VALUES]) {
+void mw_matching_add(sqlite3_stmt *row, int64_t totals[MW_VALUES]) {
 	for (int k = 0; k < MW_VALUES; k++)
 		totals[k] = mw_row_sum(totals[k], mw_sqlite.column_int64(row, MW_COLUMN_V0 + k));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * directory.c -- a store in a directory: files of profiles, and their index. */
+ * store_directory.c -- a store in a directory: files of profiles, and their index. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,12 +11,12 @@
 
 #include "model/memory.h"
 #include "store/directory/database.h"
-#include "store/directory/directory.h"
 #include "store/directory/files.h"
-#include "store/directory/index.h"
-#include "store/directory/pushed_symbols.h"
+#include "store/directory/index_rows.h"
+#include "store/directory/kept_symbols.h"
 #include "store/directory/query.h"
 #include "store/directory/rebuild.h"
+#include "store/directory/store_directory.h"
 
 typedef struct directory {
 	char *root;
@@ -190,8 +190,14 @@ static int drop_day(void *self, int64_t day, mw_error_t *error) {
 	return result;
 }
 
+static mw_database_t *begin_question(directory_t *d) {
+	mw_database_begin_reading(d->database);
+	return d->database;
+}
+
 /* Ends a question: -1 if it failed.  A damaged index is made anew for the next one. */
 static int end_question(directory_t *d, mw_error_t *error) {
+	mw_database_end_reading(d->database);
 	if (mw_database_failed(d->database, d->index, error) == 0)
 		return 0;
 	is_mended(d, NULL);
@@ -202,34 +208,34 @@ static int get_samples(void *self, const mw_range_t *range, mw_sum_t sum, int va
 		       mw_batch_t *batch, int64_t other[MW_VALUES], mw_counted_t *counted,
 		       mw_error_t *error) {
 	directory_t *d = self;
-	mw_query_samples(d->database, range, sum, batch, counted);
+	mw_query_samples(begin_question(d), range, sum, batch, counted);
 	mw_batch_cut(batch, value, most, other);
 	return end_question(d, error);
 }
 
 static int get_stacks(void *self, mw_batch_t *batch, mw_error_t *error) {
 	directory_t *d = self;
-	mw_query_stacks(d->database, batch);
+	mw_query_stacks(begin_question(d), batch);
 	return end_question(d, error);
 }
 
 static int get_timeline(void *self, const mw_range_t *range, int64_t step_ns, mw_point_t **points,
 			size_t *count, mw_error_t *error) {
 	directory_t *d = self;
-	*points = mw_query_timeline(d->database, range, step_ns, count);
+	*points = mw_query_timeline(begin_question(d), range, step_ns, count);
 	return end_question(d, error);
 }
 
 static int get_services(void *self, const mw_range_t *range, mw_service_row_t **services,
 			size_t *count, mw_error_t *error) {
 	directory_t *d = self;
-	*services = mw_query_services(d->database, range, count);
+	*services = mw_query_services(begin_question(d), range, count);
 	return end_question(d, error);
 }
 
 static int get_names(void *self, mw_batch_t *batch, mw_error_t *error) {
 	directory_t *d = self;
-	mw_query_names(d->database, batch);
+	mw_query_names(begin_question(d), batch);
 	return end_question(d, error);
 }
 
@@ -237,14 +243,14 @@ static int get_holders(void *self, const mw_range_t *range, const uint64_t *loca
 		       size_t location_count, mw_service_row_t **services, size_t *count,
 		       mw_error_t *error) {
 	directory_t *d = self;
-	*services = mw_query_holders(d->database, range, locations, location_count, count);
+	*services = mw_query_holders(begin_question(d), range, locations, location_count, count);
 	return end_question(d, error);
 }
 
 static int has_symbols(void *self, const char *const *build_ids, size_t count, bool *has,
 		       mw_error_t *error) {
 	directory_t *d = self;
-	mw_symbols_known(d->database, build_ids, count, has);
+	mw_symbols_known(begin_question(d), build_ids, count, has);
 	return end_question(d, error);
 }
 

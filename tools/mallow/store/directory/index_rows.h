@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * index.h -- enters profiles in the index, and removes days.
+ * index_rows.h -- enters profiles in the index, and removes days.
  * Layer: store/directory.  Private to the folder.  Each function runs within the caller's
  * transaction; failures are kept in the database. */
-#ifndef MW_TOOL_STORE_DIRECTORY_INDEX_H
-#define MW_TOOL_STORE_DIRECTORY_INDEX_H
+#ifndef MW_TOOL_STORE_DIRECTORY_INDEX_ROWS_H
+#define MW_TOOL_STORE_DIRECTORY_INDEX_ROWS_H
 
 #include <stdbool.h>
 #include <stdint.h>

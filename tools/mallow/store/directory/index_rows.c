@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * index.c -- writes the rows of the index. */
-#include "store/directory/index.h"
+ * index_rows.c -- writes the rows of the index. */
+#include "store/directory/index_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
