@@ -88,3 +88,48 @@ mistake "no store; allowed" services here
 mistake "no function's name matches" search nothing
 mistake "no cpu profile of web" top --cpu store:web
 (unset MALLOW_STORE; mistake "set MALLOW_STORE" top store:web)
+
+# A program whose code lies at other offsets than addresses (lld): names of a profile that came
+# without, from its file, then from the store when the file is gone, and from a new index.
+cat >holder.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+void *volatile kept[64];
+static inline __attribute__((always_inline)) void *inlined(void) { return malloc(100000); }
+__attribute__((noinline)) void hold_here(int i) { kept[i] = inlined(); }
+int main(void) {
+	for (int i = 0; i < 64; i++)
+		hold_here(i);
+	pause();
+}
+END
+# held BYTES PID: so many are in use.
+held() {
+    "$mallow" status --json "$2" | python3 -c "import json, sys
+sys.exit(json.load(sys.stdin)['live_bytes'] < $1)" 2>/dev/null
+}
+linker=()
+if command -v ld.lld >/dev/null; then linker=(-fuse-ld=lld); fi
+cc -g -O1 -fno-builtin -fno-optimize-sibling-calls "${linker[@]}" -Wl,--build-id=sha1 -o holder \
+    holder.c || fail "cc"
+MALLOW_CONF=prof_state_min:0,prof_sample:1 LD_PRELOAD=$build/lib/libmallow.so ./holder &
+started+=("$!")
+await 60 is_known "$!"
+await 60 held 6400000 "$!"
+try 0 "$mallow" push --quiet --no-symbols "$!"
+named() {
+    "$mallow" top --lines --unit B store:holder >named 2>err || fail "$1: $?"
+    has_line named '^ *[0-9]+B +100% .* inlined .*holder.c:4' || fail "$1: $(cat named)"
+    has_line named ' hold_here .*holder.c:5' || fail "$1: $(cat named)"
+}
+named "names of the file"
+try 0 "$mallow" symbols push holder
+has_line out '^holder: build-id [0-9a-f]{40}, [0-9]+ ranges$' || fail "symbols push: $(cat out)"
+try 0 "$mallow" symbols push holder
+has_line out 'is known$' || fail "a build that is known: $(cat out)"
+mv holder gone
+named "names of the store"
+rm store/index.sqlite
+named "names of a new index"
+try 2 "$mallow" symbols push holder.c
+has_line err '^mallow: .*holder.c: .*not a valid ELF' || fail "no program: $(cat err)"

@@ -29,7 +29,7 @@ for path in ("/", "/app.js", "/api/targets", f"/{place}", f"/{place[:-1]}/", f"/
           status_of(port, path) == 404)
 shown = json.loads(ask(port, base + "api/targets")[1])
 check("the list", shown == {"all": False, "control": False,
-                            "targets": ["a.pb.gz", "dumps/b.pb.gz"]}, shown)
+                            "targets": ["a.pb.gz", "dumps/b.pb.gz"], "store": None}, shown)
 top = ask(port, base + "api/view/top?p=a.pb.gz")
 terminal = subprocess.run([mallow, "top", "--json", "a.pb.gz"], cwd=folder, capture_output=True)
 check("the numbers of the terminal", top[0] == 200 and top[1] == terminal.stdout, top[1])

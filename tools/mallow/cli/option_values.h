@@ -65,13 +65,13 @@ typedef struct mw_option_values {
 		version, wall, wrappers;
 	mw_text_value_t add_comment, alive_at, as, base_url, binary_path, cgroup, cluster, color,
 		completion, config, event, exclude, focus, folder, format, hide, host, http, ignore,
-		instance, label, listen, made_between, max_alloc_growth, max_growth, max_live,
+		instance, listen, made_between, max_alloc_growth, max_growth, max_live,
 		max_peak_growth, max_peak, name, names, output, password_file, prune_from, retain,
 		sample_index, sample_type, service, service_version, show, show_from, since, sort,
 		source_path, state, store, symbolize, syntax, sysroot, tagfocus, taghide, tagignore,
 		tagleaf, tagroot, tagshow, tenant, thread, tls_ca, tls_cert, tls_key, to,
 		token_file, trim_path, unit, user;
-	mw_list_value_t base, baseline, diff_base, push_label, suppress;
+	mw_list_value_t base, baseline, diff_base, label, suppress;
 	mw_number_value_t count, cpu_rate, keep, maxdegree, memory, nodecount, rate, seconds, top;
 	mw_seconds_value_t detach_after, every, for_time, growth, limit, older, outside_age, retry,
 		timeout, wait, watch;

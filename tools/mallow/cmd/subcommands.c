@@ -259,7 +259,7 @@ static const mw_subcommand_t subcommands[] = {
 		.has_default_target = true,
 		.options =
 			{
-				{"label", 0, MW_BOUND(TEXT, label), "NAME", NULL,
+				{"label", 0, MW_BOUND(LIST, label), "NAME", NULL,
 				 "a name for the mark, to use in place of its time"},
 				SELECT_OPTIONS,
 				END_OF_OPTIONS,

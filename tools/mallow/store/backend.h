@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "model/error.h"
-#include "store/batch.h"
 #include "store/profile_store.h"
+#include "store/row_batch.h"
 
 /* Which profiles a question is about. */
 typedef struct mw_range {

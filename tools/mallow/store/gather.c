@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "model/memory.h"
-#include "store/batch.h"
+#include "store/row_batch.h"
 
 /* Addresses of a profile made of rows: each file has a range of its own, below the kernel's. */
 #define FILE_BYTES (UINT64_C(1) << 32)
@@ -42,6 +42,18 @@ static bool same_file(const void *context, uint32_t entry, const void *key) {
 	return have->path == want->path && have->build_id == want->build_id;
 }
 
+/* Returns the offset of the file's first location: the symbolizer finds the segment of the file by
+ * the mapping's offset, and code lies in one.  Texts of a batch are kept once. */
+static uint64_t first_offset(const mw_batch_t *batch, const mw_row_location_t *of) {
+	uint64_t first = of->offset;
+	for (size_t i = 0; i < batch->location_count; i++) {
+		const mw_row_location_t *l = &batch->locations[i];
+		if (l->build_id == of->build_id && l->path == of->path && l->offset < first)
+			first = l->offset;
+	}
+	return first;
+}
+
 /* Returns the mapping of the location's file. */
 static uint32_t mapping_of(gathering_t *g, const mw_row_location_t *l) {
 	mw_profile_t *p = g->profile;
@@ -54,8 +66,10 @@ static uint32_t mapping_of(gathering_t *g, const mw_row_location_t *l) {
 	uint32_t found = mw_table_find(&g->files, hash, same_file, p, &mapping);
 	if (found != 0)
 		return found;
-	mapping.start = p->mapping_count * FILE_BYTES;
-	mapping.limit = mapping.start + FILE_BYTES;
+	uint64_t base = p->mapping_count * FILE_BYTES;
+	mapping.offset = first_offset(g->batch, l);
+	mapping.start = base + mapping.offset;
+	mapping.limit = base + FILE_BYTES;
 	found = mw_profile_append_mapping(p, &mapping);
 	mw_table_add(&g->files, hash, found);
 	return found;
@@ -67,8 +81,9 @@ static uint32_t add_location(gathering_t *g, const mw_row_location_t *l) {
 	if (l->offset >= FILE_BYTES)
 		return missing(g);
 	uint32_t mapping = mapping_of(g, l);
+	const mw_mapping_t *file = &p->mappings[mapping];
 	uint32_t number =
-		mw_profile_append_location(p, mapping, p->mappings[mapping].start + l->offset,
+		mw_profile_append_location(p, mapping, file->start - file->offset + l->offset,
 					   (l->flags & MW_LOCATION_EXACT) != 0);
 	p->locations[number].is_folded = (l->flags & MW_LOCATION_FOLDED) != 0;
 	mw_line_t *lines = mw_xcalloc(l->line_count, sizeof(*lines));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * profile_store.h -- a store: profiles of many processes over time, in a directory or in
- * ClickHouse. Layer: store.  The folder's door.  kind.h says which sample types are stored, batch.h
- * takes a profile apart into rows and makes one of rows, backend.h is what directory/ and
- * clickhouse/ implement, and what questions are asked (cmd/store).
+ * ClickHouse. Layer: store.  The folder's door.  kind.h says which sample types are stored,
+ * row_batch.h takes a profile apart into rows and makes one of rows, backend.h is what directory/
+ * and clickhouse/ implement, and what questions are asked (cmd/store).
  *
  * A put is counted once: the caller gives it a random number, and a put of a number that the store
  * has already succeeds without a change.  A put that was interrupted is not counted.

@@ -124,7 +124,7 @@ int mw_push_options_take(const mw_arguments_t *arguments, mw_push_options_t *out
 	if (out->folder == NULL)
 		return mw_error_set(error, "push: no folder for what was pushed is known; set "
 					   "XDG_STATE_HOME or HOME, or name one with --state DIR");
-	if (take_labels(&values->push_label, out, error) != 0)
+	if (take_labels(&values->label, out, error) != 0)
 		return -1;
 	return take_receiver(arguments, out, error);
 }

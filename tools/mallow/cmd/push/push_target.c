@@ -13,7 +13,7 @@
 #include "push/progress.h"
 #include "push/read_process.h"
 #include "report/text/units.h"
-#include "store/batch.h"
+#include "store/row_batch.h"
 
 enum { INSTANCE_BYTES = 320 };
 

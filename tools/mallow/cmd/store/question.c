@@ -211,8 +211,9 @@ void mw_question_free(mw_question_t *question) {
 	*question = (mw_question_t){.store = NULL};
 }
 
-int mw_question_open(const mw_question_t *question, mw_store_t **store, mw_error_t *error) {
+int mw_question_open(const mw_question_t *question, bool may_create, mw_store_t **store,
+		     mw_error_t *error) {
 	const mw_store_options_t options = {.password = getenv(MW_STORE_PASSWORD_VARIABLE),
 					    .timeout_seconds = 60};
-	return mw_store_open(question->store, &options, false, store, error);
+	return mw_store_open(question->store, &options, may_create, store, error);
 }

@@ -146,7 +146,7 @@ static int search_in(const mw_question_t *q, const mw_arguments_t *arguments, mw
 		return -1;
 	if (s.pattern == NULL)
 		return mw_error_set(error, "search: FUNCTION is empty");
-	if (mw_question_open(q, &store, error) == 0) {
+	if (mw_question_open(q, false, &store, error) == 0) {
 		mw_batch_t *batch = mw_batch_new();
 		s.backend = mw_store_backend(store, &s.self);
 		if (run(&s, batch, error) == 0)

@@ -235,7 +235,7 @@ int mw_cmd_services(const mw_arguments_t *arguments) {
 		return MW_EXIT_TROUBLE;
 	}
 	int status = MW_EXIT_TROUBLE;
-	if (mw_question_open(&q, &store, &error) != 0) {
+	if (mw_question_open(&q, false, &store, &error) != 0) {
 		mw_complain("%s", error.text);
 	} else {
 		listing_t l = {.range = q.range,

@@ -7,6 +7,7 @@
 #include "cli/options.h"
 
 int mw_cmd_services(const mw_arguments_t *arguments);
+int mw_cmd_symbols(const mw_arguments_t *arguments);
 int mw_cmd_search(const mw_arguments_t *arguments);
 int mw_cmd_store(const mw_arguments_t *arguments);
 

@@ -117,7 +117,7 @@ int mw_stored_profile(const char *text, mw_kind_t standard, mw_profile_t **out, 
 		now_ns = (int64_t)mw_now_ns();
 	if (mw_question_parse(text, standard, now_ns, &question, error) != 0)
 		return -1;
-	int result = mw_question_open(&question, &store, error);
+	int result = mw_question_open(&question, false, &store, error);
 	if (result == 0) {
 		result = load(store, &question, out, error);
 		mw_store_close(store);
@@ -160,7 +160,7 @@ int mw_stored_timeline(const char *text, mw_point_t **points, size_t *count, mw_
 	if (q.sum == MW_SUM_NEWEST)
 		q.range.from_ns = 0;
 	*kind = q.range.kind;
-	int result = mw_question_open(&q, &store, error);
+	int result = mw_question_open(&q, false, &store, error);
 	if (result == 0) {
 		result = load_timeline(store, &q, points, count, error);
 		if (result == 0 && *count == 0) {

@@ -76,7 +76,7 @@ int mw_web_store_take(const char *text, char **store, mw_error_t *error) {
 		return 0;
 	if (mw_question_parse_store(text, 0, &q, error) != 0)
 		return -1;
-	int result = mw_question_open(&q, &opened, error);
+	int result = mw_question_open(&q, false, &opened, error);
 	if (result == 0) {
 		mw_store_close(opened);
 		*store = mw_xstrdup(q.store);

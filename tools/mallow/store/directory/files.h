@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "model/error.h"
-#include "store/batch.h"
 #include "store/profile_store.h"
+#include "store/row_batch.h"
 
 /* Name of a profile's file, and what the name says. */
 typedef struct mw_file_name {

@@ -12,7 +12,7 @@
 #include "formats/write.h"
 #include "libraries/sqlite.h"
 #include "model/memory.h"
-#include "store/directory/encode.h"
+#include "store/directory/index/encode.h"
 
 #define SUFFIX ".pb.gz"
 /* Longest build-id in hexadecimal digits. */

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "model/error.h"
-#include "store/batch.h"
-#include "store/directory/database.h"
+#include "store/directory/index/database.h"
+#include "store/row_batch.h"
 
 /* As has_symbols() and put_symbols() of mw_backend_t. */
 void mw_symbols_known(mw_database_t *database, const char *const *build_ids, size_t count,

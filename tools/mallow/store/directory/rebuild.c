@@ -12,7 +12,7 @@
 
 #include "model/memory.h"
 #include "store/directory/files.h"
-#include "store/directory/index_rows.h"
+#include "store/directory/index/index_rows.h"
 #include "store/directory/kept_symbols.h"
 
 /* A command that stores a profile needs much less time than this. */

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "model/error.h"
-#include "store/directory/database.h"
+#include "store/directory/index/database.h"
 
 /* Makes a new index, which replaces the one at `path` when it is complete.  Files that are no
  * profiles of a store are left out.  Returns 0; *left_out is their number. */

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "model/memory.h"
-#include "store/directory/database.h"
 #include "store/directory/files.h"
-#include "store/directory/index_rows.h"
+#include "store/directory/index/database.h"
+#include "store/directory/index/index_rows.h"
+#include "store/directory/index/query.h"
 #include "store/directory/kept_symbols.h"
-#include "store/directory/query.h"
 #include "store/directory/rebuild.h"
 #include "store/directory/store_directory.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * store_directory.h -- a store in a directory of profile.proto files with an SQLite index.
- * Layer: store/directory.  The folder's door.  files.h has the files, database.h the index;
- * index_rows.h writes rows, query.h and matching.h read them, encode.h has their bytes, rebuild.h
- * makes an index of the files, kept_symbols.h keeps names that were pushed.
+ * Layer: store/directory.  The folder's door.  files.h has the files, index/ the SQLite database,
+ * rebuild.h makes an index of the files, kept_symbols.h keeps names that were pushed.
  * ROOT/profiles/YYYY-MM-DD/ has a file for each profile, which other tools can read.
  * ROOT/index.sqlite has all that questions need; it is made anew when it is missing or damaged. */
 #ifndef MW_TOOL_STORE_DIRECTORY_STORE_DIRECTORY_H

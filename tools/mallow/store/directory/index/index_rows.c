@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * index_rows.c -- writes the rows of the index. */
-#include "store/directory/index_rows.h"
+#include "store/directory/index/index_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "libraries/sqlite.h"
 #include "model/memory.h"
-#include "store/directory/encode.h"
 #include "store/directory/files.h"
+#include "store/directory/index/encode.h"
 
 bool mw_index_has(mw_database_t *d, uint64_t number, mw_kind_t kind) {
 	sqlite3_stmt *s =

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * encode.c -- writes rows as bytes, and reads them. */
-#include "store/directory/encode.h"
+#include "store/directory/index/encode.h"
 
 #include <stdlib.h>
 #include <string.h>

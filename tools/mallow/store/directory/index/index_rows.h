@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * index_rows.h -- enters profiles in the index, and removes days.
- * Layer: store/directory.  Private to the folder.  Each function runs within the caller's
+ * Layer: store/directory/index.  Private to the folder.  Each function runs within the caller's
  * transaction; failures are kept in the database. */
-#ifndef MW_TOOL_STORE_DIRECTORY_INDEX_ROWS_H
-#define MW_TOOL_STORE_DIRECTORY_INDEX_ROWS_H
+#ifndef MW_TOOL_STORE_DIRECTORY_INDEX_INDEX_ROWS_H
+#define MW_TOOL_STORE_DIRECTORY_INDEX_INDEX_ROWS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "store/batch.h"
-#include "store/directory/database.h"
+#include "store/directory/index/database.h"
 #include "store/profile_store.h"
+#include "store/row_batch.h"
 
 bool mw_index_has(mw_database_t *database, uint64_t number, mw_kind_t kind);
 /* False: the index has the profile already. */

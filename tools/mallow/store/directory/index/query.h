@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * query.h -- answers from the index.
- * Layer: store/directory.  Private to the folder.  The functions are those of mw_backend_t
+ * Layer: store/directory/index.  Private to the folder.  The functions are those of mw_backend_t
  * (store/backend.h), of a database. */
-#ifndef MW_TOOL_STORE_DIRECTORY_QUERY_H
-#define MW_TOOL_STORE_DIRECTORY_QUERY_H
+#ifndef MW_TOOL_STORE_DIRECTORY_INDEX_QUERY_H
+#define MW_TOOL_STORE_DIRECTORY_INDEX_QUERY_H
 
 #include "store/backend.h"
-#include "store/directory/database.h"
+#include "store/directory/index/database.h"
 
 void mw_query_samples(mw_database_t *database, const mw_range_t *range, mw_sum_t sum,
 		      mw_batch_t *batch, mw_counted_t *counted);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * batch.c -- takes profiles apart, and puts rows together. */
-#include "store/batch.h"
+ * row_batch.c -- takes profiles apart, and puts rows together. */
+#include "store/row_batch.h"
 
 #include <stdlib.h>
 #include <string.h>

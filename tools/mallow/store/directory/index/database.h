@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * database.h -- the index of a directory: an SQLite database, its tables, and its statements.
- * Layer: store/directory.  Private to the folder.
+ * Layer: store/directory/index.  The folder's door: index_rows.h writes rows,
+ * query.h and matching.h read them, encode.h has their bytes.  Private to store/directory.
  * A failure of SQLite is kept in the database: the caller goes on until mw_database_failed() or the
  * end of a transaction, and asks then. */
-#ifndef MW_TOOL_STORE_DIRECTORY_DATABASE_H
-#define MW_TOOL_STORE_DIRECTORY_DATABASE_H
+#ifndef MW_TOOL_STORE_DIRECTORY_INDEX_DATABASE_H
+#define MW_TOOL_STORE_DIRECTORY_INDEX_DATABASE_H
 
 #include <sqlite3.h>
 #include <stdbool.h>

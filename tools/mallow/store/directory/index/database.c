@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * database.c -- opens the index, and runs statements. */
-#include "store/directory/database.h"
+#include "store/directory/index/database.h"
 
 #include <errno.h>
 #include <stdio.h>

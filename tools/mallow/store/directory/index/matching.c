@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * matching.c -- makes the statement that selects profiles. */
-#include "store/directory/matching.h"
+#include "store/directory/index/matching.h"
 
 #include <stdio.h>
 #include <stdlib.h>

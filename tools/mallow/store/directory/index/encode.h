@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * encode.h -- rows as bytes: samples of a profile, frames of a stack, functions of a location.
- * Layer: store/directory.  Private to the folder.  Numbers are written with seven bits in each
- * byte.  Reading stops at the first byte that makes no sense. */
-#ifndef MW_TOOL_STORE_DIRECTORY_ENCODE_H
-#define MW_TOOL_STORE_DIRECTORY_ENCODE_H
+ * Layer: store/directory/index.  Private to the folder.  Numbers are written with seven bits in
+ * each byte.  Reading stops at the first byte that makes no sense. */
+#ifndef MW_TOOL_STORE_DIRECTORY_INDEX_ENCODE_H
+#define MW_TOOL_STORE_DIRECTORY_INDEX_ENCODE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/batch.h"
+#include "store/row_batch.h"
 
 /* Bytes that grow.  Zeroed, they are empty; the caller frees `bytes`. */
 typedef struct mw_bytes {

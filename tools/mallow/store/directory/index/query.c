@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * query.c -- samples, timelines, services and functions from the index. */
-#include "store/directory/query.h"
+#include "store/directory/index/query.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 
 #include "libraries/sqlite.h"
 #include "model/memory.h"
-#include "store/directory/encode.h"
-#include "store/directory/matching.h"
+#include "store/directory/index/encode.h"
+#include "store/directory/index/matching.h"
 
 /* Calls `take` for each sample of a profile. */
 static void read_samples(mw_database_t *d, int64_t profile, mw_take_sample_t *take, void *context) {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * batch.h -- a profile taken apart as stores keep it: samples, stacks and locations with numbers
- * that are the same in every process; and a profile made of these.
- * Layer: store.
- * A location's number is a hash of the file's build-id and the offset in the file; without a
+ * row_batch.h -- a profile taken apart as stores keep it: samples, stacks and locations with
+ * numbers that are the same in every process; and a profile made of these. Layer: store. A
+ * location's number is a hash of the file's build-id and the offset in the file; without a
  * build-id, of the path and the names, too.  A stack's number is a hash of its locations' numbers.
  * The hash is public: who may write into a store can make two stacks one.
  * Rows that are read may be hostile: no number is trusted, and what a stack lacks is shown as
  * missing. */
-#ifndef MW_TOOL_STORE_BATCH_H
-#define MW_TOOL_STORE_BATCH_H
+#ifndef MW_TOOL_STORE_ROW_BATCH_H
+#define MW_TOOL_STORE_ROW_BATCH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * matching.h -- the profiles of the index that a question is about.
- * Layer: store/directory.  Private to the folder. */
-#ifndef MW_TOOL_STORE_DIRECTORY_MATCHING_H
-#define MW_TOOL_STORE_DIRECTORY_MATCHING_H
+ * Layer: store/directory/index.  Private to the folder. */
+#ifndef MW_TOOL_STORE_DIRECTORY_INDEX_MATCHING_H
+#define MW_TOOL_STORE_DIRECTORY_INDEX_MATCHING_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "store/backend.h"
-#include "store/directory/database.h"
+#include "store/directory/index/database.h"
 
 /* Columns of a selection. */
 enum {
