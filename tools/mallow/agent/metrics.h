@@ -15,7 +15,8 @@
 /* METRIC(name, type, divisor, text): the page shows the value divided by the divisor. */
 #define MW_METRIC_LIST(METRIC)                                                                     \
 	METRIC(processes, gauge, 1, "Live processes that run mallow, as the last scan found them") \
-	METRIC(unreadable, gauge, 1, "State files that the last scan found and cannot be read")    \
+	METRIC(unreadable, gauge, 1,                                                               \
+	       "Processes that the last scan found beyond the most that it takes")                 \
 	METRIC(scans_total, counter, 1, "Searches for processes")                                  \
 	METRIC(scans_failed_total, counter, 1, "Searches that did not end in time")                \
 	METRIC(profiles_total, counter, 1, "Profiles taken, of live and of ended processes")       \

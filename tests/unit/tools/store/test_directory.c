@@ -272,6 +272,23 @@ static void other_files_are_left_out(void) {
 	remove_root();
 }
 
+/* Links that another user has made in a folder that he may write into. */
+static void links_are_refused(void) {
+	static const char *const names[] = {"index.sqlite", "profiles", "incoming", "symbols"};
+	make_root();
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		CHECK(put(1, 100) == 0);
+		run("cd %s && mkdir -p target && rm -rf store/%s", root, names[i]);
+		run("cd %s && ln -s ../target/made store/%s", root, names[i]);
+		CHECK(put(2, 100) != 0);
+		CHECK(strstr(error.text, "it is a link") != NULL ||
+		      strstr(error.text, "cannot make the folder") != NULL ||
+		      strstr(error.text, "no store there") != NULL);
+		run("cd %s && rmdir target && rm -rf store%s", root, "");
+	}
+	remove_root();
+}
+
 static void writers_at_once(void) {
 	enum { WRITERS = 4, PUTS = 12 };
 	make_root();
@@ -338,6 +355,7 @@ int main(void) {
 	RUN(full_disk);
 	RUN(damaged_index);
 	RUN(other_files_are_left_out);
+	RUN(links_are_refused);
 	RUN(writers_at_once);
 	RUN(drops_a_day);
 	RUN(refuses);

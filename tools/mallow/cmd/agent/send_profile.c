@@ -118,7 +118,7 @@ static mw_sent_t send_kind(sending_t *sending, const mw_kind_values_t *kind, mw_
 	char process[MW_PROCESS_NAME_BYTES];
 	mw_progress_t *progress;
 	snprintf(process, sizeof(process), "%016" PRIx64 ".%s", sending->entry->key, kind->name);
-	if (mw_progress_open(sending->folder, mw_receiver_url(sending->receiver), process,
+	if (mw_progress_open(sending->folder, mw_receiver_name(sending->receiver), process,
 			     &progress, error) != 0)
 		return MW_SENT_SKIPPED;
 	mw_names_forget(now);

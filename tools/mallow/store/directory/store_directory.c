@@ -92,6 +92,34 @@ static void close_directory(void *self) {
 	free(d);
 }
 
+/* Links of the directory's own folders would lead what is written to a place that their maker
+ * chose. */
+static int check_folders(const char *root, mw_error_t *error) {
+	static const char *const names[] = {"profiles", "incoming", "symbols", "index.sqlite"};
+	int result = 0;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && result == 0; i++) {
+		struct stat info;
+		char *path = join(root, names[i]);
+		if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode))
+			result = mw_error_set(error, "%s: it is a link; a store has none", path);
+		free(path);
+	}
+	return result;
+}
+
+/* Makes or finds the directory, whose path has no links then. */
+static int find_root(directory_t *d, const char *root, bool may_create, mw_error_t *error) {
+	if (may_create && mw_files_create(root, error) != 0)
+		return -1;
+	d->root = realpath(root, NULL);
+	char *profiles = d->root != NULL ? join(d->root, "profiles") : NULL;
+	int result = 0;
+	if (profiles == NULL || access(profiles, F_OK) != 0)
+		result = mw_error_set(error, "%s: no store there: %s", root, strerror(errno));
+	free(profiles);
+	return result == 0 ? check_folders(d->root, error) : -1;
+}
+
 static int open_directory(const char *url, const mw_store_options_t *options, bool may_create,
 			  void **self, mw_error_t *error) {
 	const char *root = url + strlen(MW_STORE_DIRECTORY);
@@ -100,16 +128,11 @@ static int open_directory(const char *url, const mw_store_options_t *options, bo
 	if (root[0] != '/')
 		return mw_error_set(error, "%s: a directory is written dir:///PATH", url);
 	directory_t *d = mw_xcalloc(1, sizeof(*d));
-	d->root = mw_xstrdup(root);
-	d->index = join(root, "index.sqlite");
-	d->lock = join(root, "lock");
-	char *profiles = join(root, "profiles");
-	int result = 0;
-	if (may_create)
-		result = mw_files_create(root, error);
-	else if (access(profiles, F_OK) != 0)
-		result = mw_error_set(error, "%s: no store there: %s", root, strerror(errno));
-	free(profiles);
+	int result = find_root(d, root, may_create, error);
+	if (result == 0) {
+		d->index = join(d->root, "index.sqlite");
+		d->lock = join(d->root, "lock");
+	}
 	d->may_write = access(root, W_OK) == 0;
 	if (result == 0 && open_index(d, &is_lost, error) != 0)
 		result = is_lost ? make_anew(d, error) : -1;

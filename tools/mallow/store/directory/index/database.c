@@ -218,7 +218,9 @@ mw_database_t *mw_database_open(const char *path, bool may_write, bool *is_damag
 	}
 	mw_database_t *d = mw_xcalloc(1, sizeof(*d));
 	int flags = may_write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
-	int code = mw_sqlite.open_v2(path, &d->handle, flags | SQLITE_OPEN_NOMUTEX, NULL);
+	/* Who may write into the folder does not choose which file elsewhere is written. */
+	flags |= SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
+	int code = mw_sqlite.open_v2(path, &d->handle, flags, NULL);
 	note_failure(d, code);
 	if (d->failure == 0)
 		set_up(d);
