@@ -52,6 +52,7 @@ install(CODE "set(MALLOW_BINDIR \"\${CMAKE_INSTALL_PREFIX}/bin\")
         \"${CMAKE_BINARY_DIR}/mallow-agent.service\" @ONLY)")
 install(FILES ${CMAKE_BINARY_DIR}/mallow-agent.service DESTINATION lib/systemd/system)
 install(FILES contrib/agent/agent.conf contrib/agent/kubernetes.yaml contrib/agent/compose.yaml
+    contrib/fleet/grafana.json
     DESTINATION share/doc/mallow/examples)
 file(GLOB man_pages CONFIGURE_DEPENDS doc/man/*.[1-8])
 foreach(page ${man_pages})

@@ -17,7 +17,7 @@ sed '/^#/d; /^$/d; s/.*/^(&)$/' >"$patterns" <<'END'
 debian/(rules|control|copyright|not-installed|[a-z0-9-]+\.(docs|install|symbols|lintian-overrides))
 debian/(source/format|tests/(control|demo))
 cmake/[a-z0-9_-]+\.(cmake|ld|[a-z.]+\.in)
-contrib/([a-z0-9_/-]+\.(sh|py|md)|README\.md|agent/[a-z-]+\.(conf|yaml|service\.in))
+contrib/([a-z0-9_/-]+\.(sh|py|md)|README\.md|fleet/grafana\.json|agent/[a-z-]+\.(conf|yaml|service\.in))
 # The library and the command.
 include/([a-z0-9_]+/)?[a-z0-9_-]+\.h
 src/([a-z0-9_]+/)*([a-z0-9_]+\.(c|h|def|map)|([a-z]+_)?exports\.txt|CMakeLists\.txt|README\.md)

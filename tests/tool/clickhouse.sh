@@ -9,7 +9,7 @@ source "$(dirname "$0")/lib.bash"
 # shellcheck source=tests/support/clickhouse_server.bash
 source "$here/../support/clickhouse_server.bash"
 tests=$build/tests
-needs curl
+needs curl python3
 if [ -n "${MALLOW_TEST_STORE:-}" ]; then
     try 0 "$tests/unit_tools_store_test_conformance"
     try 0 "$tests/unit_tools_store_clickhouse_test_lost_requests"
@@ -46,6 +46,22 @@ for type in inuse_objects inuse_space alloc_objects alloc_space; do
     [ "${sums[0]:-none}" = "${sums[1]}" ] || fail "$type: ${sums[*]}"
 done
 ok "mallow push: sums"
+
+# The panels of the dashboard, with the time and the service that Grafana would fill in.
+python3 - "$here/../../contrib/fleet/grafana.json" >panels <<'END' || fail "grafana.json"
+import json, sys
+for panel in json.load(open(sys.argv[1]))["panels"]:
+    for target in panel["targets"]:
+        print(target["rawSql"].replace("$__timeFilter(ts)", "ts > toDateTime(0)")
+              .replace("${service}", "example"))
+END
+[ "$(wc -l <panels)" -ge 6 ] || fail "panels: $(wc -l <panels)"
+while read -r sql; do
+    curl -fsS --data-binary "$sql" "http://127.0.0.1:$http_a/?database=pushed" >rows 2>err ||
+        fail "$sql: $(cat err)"
+    [ -s rows ] || [[ $sql = *"kind = 3"* ]] || fail "no rows: $sql"
+done <panels
+ok "the dashboard"
 MALLOW_TEST_STORE=$store MALLOW_TEST_OTHER=$other MALLOW_TEST_CLUSTER=pair \
     MALLOW_TEST_PUTS=$((puts / 2)) try 0 "$tests/unit_tools_store_test_conformance"
 ok "a cluster of two"
