@@ -156,7 +156,7 @@ static void take_locations(merge_t *m) {
 	for (size_t i = 1; i < m->to->location_count; i++) {
 		const mw_location_t *l = &m->to->locations[i];
 		const place_t place = {l->address, l->mapping, l->line_count,
-				       m->to->lines + l->line_first};
+				       l->line_count > 0 ? m->to->lines + l->line_first : NULL};
 		uint64_t hash = place_hash(&place);
 		if (mw_table_find(&m->known, hash, same_place, m->to, &place) == 0)
 			mw_table_add(&m->known, hash, (uint32_t)i);

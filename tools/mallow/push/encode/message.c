@@ -27,7 +27,7 @@ void mw_message_clear(mw_message_t *message) {
 }
 
 static unsigned char *make_room(mw_message_t *message, size_t more) {
-	if (message->capacity - message->length < more)
+	if (message->bytes == NULL || message->capacity - message->length < more)
 		message->bytes =
 			mw_grow(message->bytes, &message->capacity, message->length + more, 1);
 	return message->bytes + message->length;
