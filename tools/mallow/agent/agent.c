@@ -140,7 +140,7 @@ static int name_processes(void *context) {
 	return 0;
 }
 
-/* Those that are new get their names at once: /proc tells nothing more of one that was killed. */
+/* The agent names new processes at once: /proc has nothing about a process that was killed. */
 static void start_naming(mw_agent_t *agent, uint64_t now_ns) {
 	mw_error_t error;
 	bool is_any = false;

@@ -28,7 +28,7 @@ enum {
 	MW_TAKE_NO_ROOM = 12, /* the entry cannot be written: the line says why */
 };
 
-/* What a child is to do. */
+/* A child takes the profile of one process: its task. */
 typedef struct mw_take {
 	const mw_rules_t *rules;
 	const mw_agent_folder_t *folder;
@@ -39,7 +39,7 @@ typedef struct mw_take {
 	bool has_symbols;   /* look names of functions up */
 } mw_take_t;
 
-/* What the subcommand does for the agent, in children. */
+/* Functions of the subcommand that the agent calls in child processes. */
 typedef struct mw_agent_calls {
 	/* Remembers the names of processes (spool/known_names.h). */
 	void (*name)(const mw_take_t *take, const mw_found_process_t *const *found, size_t count);

@@ -75,6 +75,23 @@ static uint32_t mapping_of(gathering_t *g, const mw_row_location_t *l) {
 	return found;
 }
 
+void mw_row_lines_set(mw_profile_t *p, uint32_t location, const mw_row_line_t *from,
+		      uint32_t count) {
+	mw_line_t *lines = mw_xcalloc(count, sizeof(*lines));
+	for (uint32_t i = 0; i < count; i++) {
+		mw_function_t function = {
+			.name = mw_profile_intern(p, from[i].function),
+			.system_name = mw_profile_intern(p, from[i].system_name),
+			.file = mw_profile_intern(p, from[i].file),
+			.start_line = from[i].start_line,
+		};
+		lines[i].function = mw_profile_add_function(p, &function);
+		lines[i].line = from[i].line;
+	}
+	mw_profile_set_lines(p, location, lines, count);
+	free(lines);
+}
+
 static uint32_t add_location(gathering_t *g, const mw_row_location_t *l) {
 	mw_profile_t *p = g->profile;
 	/* Hostile rows may say so; it would be another file's address. */
@@ -86,21 +103,11 @@ static uint32_t add_location(gathering_t *g, const mw_row_location_t *l) {
 		mw_profile_append_location(p, mapping, file->start - file->offset + l->offset,
 					   (l->flags & MW_LOCATION_EXACT) != 0);
 	p->locations[number].is_folded = (l->flags & MW_LOCATION_FOLDED) != 0;
-	mw_line_t *lines = mw_xcalloc(l->line_count, sizeof(*lines));
-	for (uint32_t i = 0; i < l->line_count; i++) {
-		const mw_row_line_t *from = &g->batch->lines[l->line_first + i];
-		mw_function_t function = {
-			.name = mw_profile_intern(p, from->function),
-			.system_name = mw_profile_intern(p, from->system_name),
-			.file = mw_profile_intern(p, from->file),
-			.start_line = from->start_line,
-		};
-		lines[i].function = mw_profile_add_function(p, &function);
-		lines[i].line = from->line;
-		p->mappings[mapping].has_functions |= mapping != 0;
-	}
-	mw_profile_set_lines(p, number, lines, l->line_count);
-	free(lines);
+	if (l->line_count == 0)
+		return number;
+	mw_row_lines_set(p, number, g->batch->lines + l->line_first, l->line_count);
+	if (mapping != 0)
+		p->mappings[mapping].has_functions = true;
 	return number;
 }
 

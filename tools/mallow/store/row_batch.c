@@ -227,6 +227,20 @@ static uint64_t number_of(const mw_row_location_t *l, const mw_row_line_t *lines
 	return hash_lines(hash, lines, l->line_count) | 1;
 }
 
+void mw_row_lines_of(const mw_profile_t *p, const mw_location_t *location, mw_row_line_t *lines) {
+	for (uint32_t i = 0; i < location->line_count; i++) {
+		const mw_line_t *line = &p->lines[location->line_first + i];
+		const mw_function_t *f = &p->functions[line->function];
+		lines[i] = (mw_row_line_t){
+			.function = mw_profile_string(p, f->name),
+			.system_name = mw_profile_string(p, f->system_name),
+			.file = mw_profile_string(p, f->file),
+			.line = line->line,
+			.start_line = f->start_line,
+		};
+	}
+}
+
 static uint64_t take_location(taking_t *t, uint32_t number) {
 	const mw_profile_t *p = t->profile;
 	const mw_location_t *from = &p->locations[number];
@@ -242,17 +256,7 @@ static uint64_t take_location(taking_t *t, uint32_t number) {
 		.line_count = from->line_count,
 	};
 	t->lines = mw_grow(t->lines, &t->line_capacity, from->line_count, sizeof(*t->lines));
-	for (uint32_t i = 0; i < from->line_count; i++) {
-		const mw_line_t *line = &p->lines[from->line_first + i];
-		const mw_function_t *f = &p->functions[line->function];
-		t->lines[i] = (mw_row_line_t){
-			.function = mw_profile_string(p, f->name),
-			.system_name = mw_profile_string(p, f->system_name),
-			.file = mw_profile_string(p, f->file),
-			.line = line->line,
-			.start_line = f->start_line,
-		};
-	}
+	mw_row_lines_of(p, from, t->lines);
 	location.id = number_of(&location, t->lines);
 	if (location.build_id[0] == '\0' && location.line_count > 0)
 		location.offset = 0;

@@ -71,6 +71,14 @@ void mw_batch_free(mw_batch_t *batch); /* NULL is allowed */
 /* Takes the samples of `kind` apart.  Samples without any value are left out. */
 mw_batch_t *mw_batch_of(const mw_profile_t *profile, mw_kind_t kind);
 
+/* Fills in the lines of a profile's location, `line_count` of them.  Their texts are the profile's.
+ */
+void mw_row_lines_of(const mw_profile_t *profile, const mw_location_t *location,
+		     mw_row_line_t *lines);
+/* Gives a profile's location these lines.  Texts are copied. */
+void mw_row_lines_set(mw_profile_t *profile, uint32_t location, const mw_row_line_t *lines,
+		      uint32_t count);
+
 /* Adds values to the sample of a stack.  Sums stay within int64_t. */
 void mw_batch_add_sample(mw_batch_t *batch, uint64_t stack, const int64_t values[MW_VALUES]);
 /* Adds a stack or a location unless its number is there.  Texts and numbers are copied.  False: it

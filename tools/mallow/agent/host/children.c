@@ -95,7 +95,7 @@ bool mw_child_has_ended(mw_child_t *child, uint64_t now_ns, mw_child_end_t *end)
 		}
 		return false;
 	}
-	/* What it started and left. */
+	/* The child may have started processes and left them: they are in its group. */
 	kill(-child->pid, SIGKILL);
 	*end = (mw_child_end_t){.has_exited = ended > 0 && WIFEXITED(status),
 				.is_late = child->is_late};

@@ -33,7 +33,8 @@ typedef int mw_child_work_t(void *context);
  * kernel refuses. */
 int mw_child_start(mw_child_t *out, mw_child_work_t *work, void *context, uint64_t until_ns,
 		   const sigset_t *mask, mw_error_t *error);
-/* As mw_child_start(), of a child whose messages are those of the agent, without a limit. */
+/* Starts a child as mw_child_start() does, but without a limit of time; the child writes messages
+ * to the agent's standard error. */
 int mw_child_start_open(mw_child_t *out, mw_child_work_t *work, void *context, const sigset_t *mask,
 			mw_error_t *error);
 

@@ -15,7 +15,7 @@
 #include "agent/rules/stable_hash.h"
 #include "model/memory.h"
 
-/* What the file holds of a place; its two paths follow, without their zeros. */
+/* One place in the list's file.  The place's two paths follow the record, without a NUL. */
 typedef struct record {
 	uint64_t key;
 	mw_place_t place;

@@ -15,7 +15,6 @@
 typedef struct symbols_job {
 	const mw_backend_t *backend;
 	void *self;
-	const char *store;
 	bool is_forced;
 } symbols_job_t;
 
@@ -69,17 +68,7 @@ static void add_range(mw_batch_t *batch, const mw_profile_t *p, const mw_locatio
 					    .path = "",
 					    .offset = offset,
 					    .line_count = l->line_count};
-	for (uint32_t i = 0; i < l->line_count; i++) {
-		const mw_line_t *line = &p->lines[l->line_first + i];
-		const mw_function_t *f = &p->functions[line->function];
-		lines[i] = (mw_row_line_t){
-			.function = mw_profile_string(p, f->name),
-			.system_name = mw_profile_string(p, f->system_name),
-			.file = mw_profile_string(p, f->file),
-			.line = line->line,
-			.start_line = f->start_line,
-		};
-	}
+	mw_row_lines_of(p, l, lines);
 	mw_batch_add_location(batch, &location, lines);
 	free(lines);
 }
@@ -175,7 +164,7 @@ int mw_cmd_symbols(const mw_arguments_t *arguments) {
 		return status;
 	}
 	if (mw_question_open(&q, true, &store, &error) == 0) {
-		symbols_job_t job = {.store = q.store, .is_forced = arguments->options.force.given};
+		symbols_job_t job = {.is_forced = arguments->options.force.given};
 		job.backend = mw_store_backend(store, &job.self);
 		status = push_files(&job, arguments);
 		mw_store_close(store);

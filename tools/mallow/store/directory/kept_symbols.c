@@ -35,24 +35,6 @@ void mw_symbols_known(mw_database_t *d, const char *const *build_ids, size_t cou
 	}
 }
 
-static void add_functions(mw_profile_t *p, uint32_t location, const mw_batch_t *batch,
-			  const mw_row_location_t *from) {
-	mw_line_t *lines = mw_xcalloc(from->line_count, sizeof(*lines));
-	for (uint32_t i = 0; i < from->line_count; i++) {
-		const mw_row_line_t *line = &batch->lines[from->line_first + i];
-		mw_function_t function = {
-			.name = mw_profile_intern(p, line->function),
-			.system_name = mw_profile_intern(p, line->system_name),
-			.file = mw_profile_intern(p, line->file),
-			.start_line = line->start_line,
-		};
-		lines[i].function = mw_profile_add_function(p, &function);
-		lines[i].line = line->line;
-	}
-	mw_profile_set_lines(p, location, lines, from->line_count);
-	free(lines);
-}
-
 static mw_profile_t *profile_of(const char *build_id, const mw_batch_t *batch,
 				const uint64_t *ends) {
 	mw_profile_t *p = mw_profile_new();
@@ -64,7 +46,9 @@ static mw_profile_t *profile_of(const char *build_id, const mw_batch_t *batch,
 	for (size_t i = 0; i < batch->location_count; i++) {
 		const mw_row_location_t *from = &batch->locations[i];
 		uint32_t location = mw_profile_append_location(p, file, from->offset, true);
-		add_functions(p, location, batch, from);
+		if (from->line_count > 0)
+			mw_row_lines_set(p, location, batch->lines + from->line_first,
+					 from->line_count);
 		bool is_last = i + 1 == batch->location_count;
 		if (is_last || batch->locations[i + 1].offset != ends[i])
 			mw_profile_append_location(p, file, ends[i], true);
@@ -134,17 +118,7 @@ static void enter_location(mw_batch_t *batch, const mw_profile_t *p, uint32_t nu
 					    .path = "",
 					    .offset = from->address,
 					    .line_count = from->line_count};
-	for (uint32_t i = 0; i < from->line_count; i++) {
-		const mw_line_t *line = &p->lines[from->line_first + i];
-		const mw_function_t *f = &p->functions[line->function];
-		lines[i] = (mw_row_line_t){
-			.function = mw_profile_string(p, f->name),
-			.system_name = mw_profile_string(p, f->system_name),
-			.file = mw_profile_string(p, f->file),
-			.line = line->line,
-			.start_line = f->start_line,
-		};
-	}
+	mw_row_lines_of(p, from, lines);
 	mw_batch_add_location(batch, &location, lines);
 	free(lines);
 }

@@ -163,9 +163,8 @@ static bool is_mended(directory_t *d, mw_error_t *error) {
 static int enter(directory_t *d, const mw_put_t *put, const mw_batch_t *batch,
 		 const mw_file_name_t *name, mw_error_t *error) {
 	mw_database_begin(d->database);
-	bool is_new = mw_index_add(d->database, put, batch);
+	mw_index_add(d->database, put, batch);
 	int result = mw_database_end(d->database, d->index, error);
-	(void)is_new;
 	if (result != 0)
 		mw_files_drop_incoming(d->root, name);
 	return result;

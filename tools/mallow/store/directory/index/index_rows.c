@@ -141,10 +141,10 @@ static void bind_totals(sqlite3_stmt *s, int first, const mw_batch_t *batch) {
 		mw_bind_number(s, first + k, totals[k]);
 }
 
-bool mw_index_add(mw_database_t *d, const mw_put_t *put, const mw_batch_t *batch) {
+void mw_index_add(mw_database_t *d, const mw_put_t *put, const mw_batch_t *batch) {
 	int64_t day = mw_day_of(put->time_ns);
 	if (mw_index_has(d, put->number, put->kind))
-		return false;
+		return;
 	int64_t series = series_of(d, &put->identity);
 	sqlite3_stmt *s = mw_database_prepare(
 		d, "INSERT INTO profiles(number, kind, series, time, day, duration, period,"
@@ -159,7 +159,6 @@ bool mw_index_add(mw_database_t *d, const mw_put_t *put, const mw_batch_t *batch
 	add_samples(d, batch, mw_database_row(d));
 	add_stacks(d, batch, day);
 	add_locations(d, batch, day);
-	return true;
 }
 
 void mw_index_drop_day(mw_database_t *d, int64_t day) {

@@ -13,8 +13,8 @@
 #include "store/row_batch.h"
 
 bool mw_index_has(mw_database_t *database, uint64_t number, mw_kind_t kind);
-/* False: the index has the profile already. */
-bool mw_index_add(mw_database_t *database, const mw_put_t *put, const mw_batch_t *batch);
+/* Changes nothing if the index has the profile already. */
+void mw_index_add(mw_database_t *database, const mw_put_t *put, const mw_batch_t *batch);
 /* Removes a day's profiles, and what only they used. */
 void mw_index_drop_day(mw_database_t *database, int64_t day);
 
