@@ -76,7 +76,8 @@ void mw_attach_follow_requests(mw_attach_thread_t *thread) {
 static void look(mw_attach_thread_t *thread) {
 	if (thread->is_after_dlopen) {
 		thread->is_after_dlopen = false;
-		mw_attach_look_for_modules();
+		if (!mw_attach_look_for_modules())
+			thread->is_after_dlopen = true;
 	}
 	mw_attach_check_time();
 	uint32_t word = mw_attach_poll_word();

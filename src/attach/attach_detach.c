@@ -55,12 +55,14 @@ void mw_attach_stop(mw_attach_state_t state, mw_attach_reason_t reason) {
 void mw_attach_check_time(void) {
 	/* Relaxed: one thread replaces the time, and no other data depends on it. */
 	uint64_t at_ns = atomic_load_explicit(&attach.detach_at_ns, memory_order_relaxed);
-	if (at_ns == UINT64_MAX || mw_os_monotonic_coarse_ns() < at_ns ||
-	    !atomic_compare_exchange_strong_explicit(&attach.detach_at_ns, &at_ns, UINT64_MAX,
-						     memory_order_relaxed, memory_order_relaxed))
+	if (at_ns == UINT64_MAX || mw_os_monotonic_coarse_ns() < at_ns || !mw_attach_lock_slots())
 		return;
-	mw_attach_stop(MW_ATTACH_OFF, MW_ATTACH_REASON_DETACH_TIME);
-	mw_prof_set_active(false);
+	if (atomic_compare_exchange_strong_explicit(&attach.detach_at_ns, &at_ns, UINT64_MAX,
+						    memory_order_relaxed, memory_order_relaxed)) {
+		mw_attach_stop(MW_ATTACH_OFF, MW_ATTACH_REASON_DETACH_TIME);
+		mw_prof_set_active(false);
+	}
+	mw_attach_unlock_slots();
 }
 
 static bool is_right(void) {
@@ -156,13 +158,24 @@ static void follow_stop(void) {
 	}
 }
 
+/* START or STOP. */
+static void follow_change(void) {
+	if (!mw_attach_lock_slots()) {
+		WORK->reason = MW_ATTACH_REASON_BUSY;
+		return;
+	}
+	if (WORK->request == MW_ATTACH_START)
+		follow_start();
+	else
+		follow_stop();
+	mw_attach_unlock_slots();
+}
+
 static void follow(void) {
 	WORK->error = 0;
 	WORK->reason = MW_ATTACH_REASON_NONE;
-	if (WORK->request == MW_ATTACH_START)
-		follow_start();
-	else if (WORK->request == MW_ATTACH_STOP)
-		follow_stop();
+	if (WORK->request == MW_ATTACH_START || WORK->request == MW_ATTACH_STOP)
+		follow_change();
 	else if (WORK->request == MW_ATTACH_FOLLOW && mw_attach_is_parent() &&
 		 mw_attach_state() == MW_ATTACH_ON)
 		mw_attach_follow_requests(mw_attach_entered_thread());

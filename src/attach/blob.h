@@ -45,11 +45,17 @@ MW_COLD void mw_attach_show_counts(void);
 
 /* ---- replaced_slots.c ---- */
 
-/* Replaces the slots that the command listed, and counts them. */
+/* Only one thread changes slots and their table. False: another one, or the function that this
+ * thread interrupted, does so now. */
+bool mw_attach_lock_slots(void);
+void mw_attach_unlock_slots(void);
+/* Replaces the slots that the command listed, and counts them. With the lock. */
 MW_COLD void mw_attach_replace_slots(void);
+/* With the lock, but after an error inside. */
 MW_COLD void mw_attach_restore_slots(void);
-/* Replaces the slots of modules that came since. Waits for the lock of dl_iterate_phdr(3). */
-MW_COLD void mw_attach_look_for_modules(void);
+/* Replaces the slots of modules that came since. Waits for the lock of dl_iterate_phdr(3). False:
+ * another thread changes slots, or is loading a module; call again later. */
+MW_COLD bool mw_attach_look_for_modules(void);
 
 /* ---- account.c ---- */
 

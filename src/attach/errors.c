@@ -19,10 +19,11 @@ static MW_COLD void keep_message(const char *format, va_list args) {
 	mw_vfmt(mw_attach_work.message, sizeof mw_attach_work.message, format, args);
 }
 
-/* Leads out of the profiler to where the program called it. Locks stay taken: nothing takes them
- * any more. */
+/* Leads out of the profiler to where the program called it. Locks stay taken, because nothing takes
+ * them any more, but for the lock of the slots, which the command's next request takes. */
 static _Noreturn MW_COLD void leave_profiler(void) {
 	mw_attach_stop(MW_ATTACH_FAILED, MW_ATTACH_REASON_ASSERTION);
+	mw_attach_unlock_slots();
 	mw_attach_thread_t *thread = mw_attach_entered_thread();
 	if (thread->is_inside)
 		__builtin_longjmp(thread->jump, 1);

@@ -3,10 +3,12 @@
  * puts them back where they are still the blob's. */
 #include <elf.h>
 #include <link.h>
+#include <linux/futex.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 
 #include "attach/blob.h"
+#include "attach/thread_records.h"
 #include "base/libc_text.h"
 #include "os/memory/map.h"
 #include "os/platform/system_call.h"
@@ -25,33 +27,60 @@ static bool protect(uintptr_t address, int protection) {
 	return mw_system_call(SYS_mprotect, page, mw_os_page_bytes(), protection) == 0;
 }
 
+/* Returns whether the word can be written. The kernel writes its value back (a futex operation that
+ * wakes nobody), and says EFAULT where a store would be a fault. */
+static bool is_writable(uintptr_t word) {
+	uint32_t unused = 0;
+	return mw_enter_kernel(SYS_futex, (long)&unused, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0,
+			       (long)word, FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_EQ, 0)) >= 0;
+}
+
+static bool holds(const mw_attach_slot_t *slot, uint64_t value) {
+	return slot->address % sizeof value == 0 && mw_os_is_readable(slot->address) &&
+	       atomic_load_explicit((_Atomic uint64_t *)slot->address, memory_order_relaxed) ==
+		       value;
+}
+
 /* Returns whether the slot had the value `from`, and has the value `to` now. Its module may have
  * been unloaded: nothing is changed where another value is found. */
 static bool exchange(const mw_attach_slot_t *slot, uint64_t from, uint64_t to) {
-	_Atomic uint64_t *word = (_Atomic uint64_t *)slot->address;
-	if (slot->address % sizeof *word != 0 || !mw_os_is_readable(slot->address) ||
-	    atomic_load_explicit(word, memory_order_relaxed) != from)
+	if (!holds(slot, from))
 		return false;
-	bool is_closed = !(slot->protection & PROT_WRITE);
+	bool is_closed = !is_writable(slot->address);
 	if (is_closed && !protect(slot->address, PROT_READ | PROT_WRITE))
 		return false;
 	/* Release: a thread that calls the new function sees what it needs. */
-	bool done = atomic_compare_exchange_strong_explicit(word, &from, to, memory_order_release,
+	bool done = atomic_compare_exchange_strong_explicit((_Atomic uint64_t *)slot->address,
+							    &from, to, memory_order_release,
 							    memory_order_relaxed);
 	if (is_closed)
-		protect(slot->address, slot->protection);
+		protect(slot->address, PROT_READ);
 	return done;
 }
 
+/* A page that the dynamic linker closes once the module is relocated, and that is open yet, is
+ * being written by another thread, which closes it at any moment. A page that should be open and
+ * is not was closed by the program. */
 static void replace(mw_attach_slot_t *slot) {
+	bool is_open = slot->protection & PROT_WRITE;
 	bool done = slot->function < MW_ATTACH_FUNCTION_COUNT &&
-		    WORK->original[slot->function] != 0 &&
+		    WORK->original[slot->function] != 0 && holds(slot, slot->original) &&
+		    is_writable(slot->address) == is_open &&
 		    exchange(slot, slot->original, WORK->replacement[slot->function]);
 	slot->replaced = done;
 	if (done)
 		atomic_fetch_add_explicit(&WORK->slots_replaced, 1, memory_order_relaxed);
 	else
 		WORK->slots_refused++;
+}
+
+bool mw_attach_lock_slots(void) {
+	return !atomic_exchange_explicit(&mw_attach_wiped.slots_are_locked, true,
+					 memory_order_acquire);
+}
+
+void mw_attach_unlock_slots(void) {
+	atomic_store_explicit(&mw_attach_wiped.slots_are_locked, false, memory_order_release);
 }
 
 void mw_attach_replace_slots(void) {
@@ -140,19 +169,43 @@ static unsigned function_of(const char *name) {
 	return f;
 }
 
-/* PROT_* of the address, when the dynamic linker has done its work. */
+/* Whole pages, which the dynamic linker closes once the module is relocated; empty: there are
+ * none. */
+typedef struct relro {
+	uintptr_t start, limit;
+} relro_t;
+
+static relro_t relro_of(const struct dl_phdr_info *info) {
+	uintptr_t mask = ~(uintptr_t)(mw_os_page_bytes() - 1);
+	relro_t result = {0};
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+		uintptr_t start = info->dlpi_addr + header->p_vaddr;
+		if (header->p_type == PT_GNU_RELRO)
+			result = (relro_t){start & mask, (start + header->p_memsz) & mask};
+	}
+	return result;
+}
+
+/* PROT_* of the address, when the module is relocated. */
 static int protection_of(const struct dl_phdr_info *info, uintptr_t address) {
-	int protection = PROT_READ | PROT_WRITE;
+	relro_t relro = relro_of(info);
 	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
 		bool is_inside = address - info->dlpi_addr - header->p_vaddr < header->p_memsz;
-		if (is_inside && header->p_type == PT_GNU_RELRO)
-			protection = PROT_READ;
 		/* A relocation in code: another kind of module than this file handles. */
 		if (is_inside && header->p_type == PT_LOAD && !(header->p_flags & PF_W))
 			return 0;
 	}
-	return protection;
+	bool is_closed = address >= relro.start && address < relro.limit;
+	return PROT_READ | (is_closed ? 0 : PROT_WRITE);
+}
+
+/* Modules are in the list before they are relocated. One without pages to close cannot be told:
+ * its slots are taken by their values. */
+static bool is_relocated(const struct dl_phdr_info *info) {
+	relro_t relro = relro_of(info);
+	return relro.start >= relro.limit || !is_writable(relro.start);
 }
 
 static bool is_in_module(const struct dl_phdr_info *info, uint64_t address) {
@@ -207,11 +260,14 @@ static bool is_known(const struct dl_phdr_info *info) {
 	return false;
 }
 
-static int see_module(struct dl_phdr_info *info, size_t bytes, void *unused) {
+static int see_module(struct dl_phdr_info *info, size_t bytes, void *all_are_seen) {
 	(void)bytes;
-	(void)unused;
 	if (is_known(info) || WORK->module_count == MW_ATTACH_MODULES_MAX)
 		return 0;
+	if (!is_relocated(info)) {
+		*(bool *)all_are_seen = false;
+		return 0;
+	}
 	mw_attach_modules[WORK->module_count++] = (mw_attach_module_t){
 		.bias = info->dlpi_addr,
 		.headers = (uintptr_t)info->dlpi_phdr,
@@ -223,14 +279,17 @@ static int see_module(struct dl_phdr_info *info, size_t bytes, void *unused) {
 	return 0;
 }
 
-void mw_attach_look_for_modules(void) {
-	static _Atomic bool is_busy;
+bool mw_attach_look_for_modules(void) {
+	bool all_are_seen = true;
 	int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *) =
 		(void *)WORK->dl_iterate_phdr;
-	/* The lock of dl_iterate_phdr() keeps modules loaded, but may admit two threads. */
-	if (!iterate || atomic_exchange_explicit(&is_busy, true, memory_order_acquire))
-		return;
-	iterate(see_module, NULL);
+	if (!iterate)
+		return true;
+	if (!mw_attach_lock_slots())
+		return false;
+	if (mw_attach_state() == MW_ATTACH_ON)
+		iterate(see_module, &all_are_seen);
 	mw_attach_show_counts();
-	atomic_store_explicit(&is_busy, false, memory_order_release);
+	mw_attach_unlock_slots();
+	return all_are_seen;
 }

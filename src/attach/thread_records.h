@@ -43,6 +43,7 @@ typedef struct mw_attach_wiped {
 	/* For each hash of an address: live samples there; 255: or more. */
 	_Atomic uint8_t filter[65536];
 	bool is_parent; /* false: a forked child, or nothing is attached yet */
+	_Atomic bool slots_are_locked;
 } mw_attach_wiped_t;
 extern __attribute__((visibility("hidden"))) mw_attach_wiped_t mw_attach_wiped;
 

@@ -21,9 +21,9 @@
 #define MW_TAIL_CALLER __attribute__((optimize("O2")))
 #define MW_TAIL_CALL return
 #endif
-/* Marks a function that calls one of libc in which the thread sleeps for the program. Its code does
- * not count as the library's (mw_walk_is_own()): a thread that sleeps there holds nothing of the
- * library, so it may answer a tool. */
+/* Marks a function that makes a system call of the program's, in which the thread may sleep. Its
+ * code does not count as the library's (mw_walk_is_own()): a thread that is stopped there holds
+ * nothing of the library, so it may answer a tool. */
 #define MW_WAITS __attribute__((section("mallow_waits"), noinline))
 /* Marks large arrays of which a process uses a part or nothing. The linker keeps them away from
  * small variables. */

@@ -132,9 +132,10 @@ typedef struct mw_attach_slot {
 	uint64_t address;
 	uint64_t original; /* value before; the function itself, or an unbound slot's stub */
 	uint32_t function; /* mw_attach_function_t */
-	uint16_t
-		protection; /* PROT_* of the slot's page, without PROT_WRITE: made writable first */
-	uint16_t replaced;  /* B: 1: the slot holds, or held at detach, the blob's function */
+	/* PROT_* of the slot's page. Without PROT_WRITE: the dynamic linker closed the page when it
+	 * had relocated the module, and the blob opens it for a moment. */
+	uint16_t protection;
+	uint16_t replaced; /* B: 1: the slot holds, or held at detach, the blob's function */
 } mw_attach_slot_t;
 
 #define MW_ATTACH_MODULES_MAX 2048u

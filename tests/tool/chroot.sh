@@ -23,7 +23,7 @@ jail() {
 # begin COMMAND...: in the background; it ends with $input.
 begin() {
     rm -f ready pipe && mkfifo pipe
-    MALLOW_CONF=background_thread:false "$@" <pipe >ready 2>said &
+    MALLOW_CONF=background_thread:false,prof_sample:65536 "$@" <pipe >ready 2>said &
     pid=$!
     started+=("$pid")
     exec {input}>pipe

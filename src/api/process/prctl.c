@@ -50,7 +50,7 @@ static void confine(bool confined) {
 
 /* Reads the call's arguments. PR_SET_NO_NEW_PRIVS: the library expects a filter that may end the
  * program. A filter that only makes calls fail ends this expectation. */
-static void look(int option, const unsigned long *arguments) {
+static MW_NOINLINE void look(int option, const unsigned long *arguments) {
 	if (option == PR_SET_NO_NEW_PRIVS) {
 		confine(true);
 		return;
@@ -63,7 +63,7 @@ static void look(int option, const unsigned long *arguments) {
 	confine(atomic_load_explicit(&is_lethal, memory_order_relaxed));
 }
 
-static int call_next(int option, const unsigned long *arguments) {
+MW_ALWAYS_INLINE int call_next(int option, const unsigned long *arguments) {
 	int (*next)(int, ...);
 	*(void **)&next = mw_next_call(MW_NEXT_PRCTL);
 	return next ? next(option, arguments[0], arguments[1], arguments[2], arguments[3])
@@ -71,7 +71,9 @@ static int call_next(int option, const unsigned long *arguments) {
 					  arguments[2], arguments[3]);
 }
 
-MW_EXPORT MW_COLD int prctl(int option, ...) {
+/* A thread that is stopped in the kernel here may answer a tool: many are, because a thread stops
+ * where it leaves the kernel. */
+MW_EXPORT MW_WAITS int prctl(int option, ...) {
 	unsigned long arguments[4];
 	va_list list;
 	va_start(list, option);

@@ -151,6 +151,7 @@ static int find_allocator(int pid, mw_attach_target_t *target, mw_error_t *error
 	if (!mw_program_start_read(mw_process_thread(pid), &start))
 		return mw_error_set(error, "pid %d: the process has ended", pid);
 	int status = mw_modules_read(&target->space, &start, &target->modules, &why);
+	target->is_early = target->modules.is_unfinished;
 	if (target->modules.is_static)
 		return say_static(pid, is_go(&target->space, &start), error);
 	if (status == 0)
@@ -166,6 +167,8 @@ static int find_allocator(int pid, mw_attach_target_t *target, mw_error_t *error
 	if (target->allocator.module == &target->modules.items[0])
 		return say_own_malloc(pid, error);
 	mw_slots_find(&target->space, &target->modules, &target->allocator, &target->slots);
+	target->is_early = target->slots.early > 0 ||
+			   (target->slots.count == 0 && target->modules.is_unfinished);
 	if (target->slots.count == 0)
 		return mw_error_set(error,
 				    "pid %d: no module calls malloc through a slot; start it with "

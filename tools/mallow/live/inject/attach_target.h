@@ -18,6 +18,7 @@ typedef struct mw_attach_target {
 	mw_modules_t modules;
 	mw_allocator_t allocator;
 	mw_slots_t slots;
+	bool is_early; /* the dynamic linker is loading modules: later there is more to see */
 	bool has_blob;
 	mw_placed_blob_t blob;
 } mw_attach_target_t;

@@ -24,6 +24,9 @@
 #define ANSWER_NS UINT64_C(10000000000)
 /* How long another command may take. */
 #define LOCK_NS UINT64_C(20000000000)
+/* How long modules may take that are being loaded.  A program can leave pages open that the dynamic
+ * linker closes elsewhere: their slots are left out. */
+#define LOADING_NS UINT64_C(3000000000)
 #define PAUSE_FIRST_NS 50000
 #define PAUSE_NS 2000000
 enum { BUSY_TRIES = 100 };
@@ -360,12 +363,28 @@ static int say_other_blob(int pid, mw_error_t *error) {
 			    pid);
 }
 
+/* Reads the process anew while its dynamic linker is loading modules, as at its start. */
+static int check_when_loaded(const mw_process_t *process, session_t *session, mw_error_t *error) {
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	mw_attach_target_t *target = &session->target;
+	uint64_t until_ns = mw_monotonic_ns() + LOADING_NS;
+	int status = mw_attach_check(process, target, error);
+	while (target->is_early && mw_monotonic_ns() < until_ns) {
+		nanosleep(&pause, NULL);
+		mw_attach_close(target);
+		status = mw_attach_open(process, target, error);
+		if (status == 0)
+			status = mw_attach_check(process, target, error);
+	}
+	return status;
+}
+
 static int attach(const mw_process_t *process, session_t *session, const mw_attach_wish_t *wish,
 		  mw_attach_result_t *result, mw_error_t *error) {
 	mw_attach_target_t *target = &session->target;
 	mw_attach_work_t *work = mw_xcalloc(1, sizeof(*work));
 	int pid = process->pid;
-	int status = mw_attach_check(process, target, error);
+	int status = check_when_loaded(process, session, error);
 	bool is_there = status == 0 && target->has_blob && !target->blob.is_empty;
 	if (is_there && !target->blob.is_current)
 		status = say_other_blob(pid, error);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "model/memory.h"
 
@@ -65,6 +66,12 @@ static bool read_segments(const mw_address_space_t *space, mw_module_t *module,
 				     header.e_phnum * sizeof(segments[0]));
 }
 
+/* The dynamic linker closes whole pages only, and the page in which the range begins with them. */
+static mw_module_table_t whole_pages(uint64_t start, uint64_t limit) {
+	uint64_t mask = ~((uint64_t)sysconf(_SC_PAGESIZE) - 1);
+	return (mw_module_table_t){start & mask, (limit & mask) - (start & mask)};
+}
+
 /* Sets where the segments are.  False: the file is not mapped where the list says. */
 static bool place_segments(mw_module_t *module, const Elf64_Phdr *segments) {
 	bool begins = false;
@@ -75,7 +82,7 @@ static bool place_segments(mw_module_t *module, const Elf64_Phdr *segments) {
 			return false;
 		uint64_t at = module->bias + s->p_vaddr;
 		if (s->p_type == PT_GNU_RELRO)
-			module->relro = (mw_module_table_t){at, s->p_memsz};
+			module->relro = whole_pages(at, at + s->p_memsz);
 		if (s->p_type != PT_LOAD)
 			continue;
 		begins |= s->p_offset == 0 && at == module->first->start;
@@ -168,11 +175,13 @@ static bool read_module(const mw_address_space_t *space, const struct link_map *
 	return true;
 }
 
-/* Returns the address of the program's r_debug; 0: the program has no dynamic linker. */
-static uint64_t find_list(const mw_address_space_t *space, const mw_program_start_t *start) {
+/* Returns the address of the program's r_debug; 0: there is none, for the reason in `out`. */
+static uint64_t find_list(const mw_address_space_t *space, const mw_program_start_t *start,
+			  mw_modules_t *out) {
 	Elf64_Phdr segments[MW_MODULE_HEADERS_MAX];
 	Elf64_Dyn entries[DYNAMIC_MAX];
-	uint64_t bias = 0, dynamic = 0;
+	uint64_t bias = 0, dynamic = 0, address = 0;
+	out->is_static = true;
 	if (start->header_count == 0 || start->header_count > MW_MODULE_HEADERS_MAX ||
 	    !mw_address_space_read(space, start->headers, segments,
 				   start->header_count * sizeof(segments[0])))
@@ -180,14 +189,19 @@ static uint64_t find_list(const mw_address_space_t *space, const mw_program_star
 	for (uint64_t i = 0; i < start->header_count; i++)
 		if (segments[i].p_type == PT_PHDR)
 			bias = start->headers - segments[i].p_vaddr;
-	for (uint64_t i = 0; i < start->header_count; i++)
+	for (uint64_t i = 0; i < start->header_count; i++) {
 		if (segments[i].p_type == PT_DYNAMIC)
 			dynamic = bias + segments[i].p_vaddr;
+		if (segments[i].p_type == PT_INTERP)
+			out->is_static = false;
+	}
 	size_t count = dynamic != 0 ? read_dynamic(space, dynamic, entries) : 0;
 	for (size_t i = 0; i < count; i++)
 		if (entries[i].d_tag == DT_DEBUG)
-			return entries[i].d_un.d_ptr;
-	return 0;
+			address = entries[i].d_un.d_ptr;
+	out->is_static &= address == 0;
+	out->is_unfinished = !out->is_static && address == 0;
+	return address;
 }
 
 int mw_modules_read(const mw_address_space_t *space, const mw_program_start_t *start,
@@ -195,12 +209,14 @@ int mw_modules_read(const mw_address_space_t *space, const mw_program_start_t *s
 	struct r_debug list;
 	struct link_map link;
 	*out = (mw_modules_t){0};
-	uint64_t address = find_list(space, start);
-	out->is_static = address == 0;
-	if (out->is_static)
-		return mw_error_set(error, "it has no dynamic linker");
+	uint64_t address = find_list(space, start, out);
+	if (address == 0)
+		return mw_error_set(error, out->is_static ? "it has no dynamic linker"
+							  : "its dynamic linker has no list of "
+							    "modules");
 	if (!mw_address_space_read(space, address, &list, sizeof(list)))
 		return mw_error_set(error, "the list of its modules cannot be read");
+	out->is_unfinished = list.r_state != RT_CONSISTENT;
 	uint64_t at = (uint64_t)(uintptr_t)list.r_map;
 	for (size_t i = 0; at != 0; i++, at = (uint64_t)(uintptr_t)link.l_next) {
 		mw_module_t module;

@@ -33,7 +33,7 @@ typedef struct mw_module {
 	uint64_t hash, gnu_hash; /* addresses; 0: none */
 	mw_module_table_t jumps; /* relocations of the procedure linkage table */
 	mw_module_table_t data;  /* the other relocations */
-	mw_module_table_t relro; /* is read only once the module is relocated */
+	mw_module_table_t relro; /* pages that are read only once the module is relocated */
 	const mw_map_t *first;   /* mapping of the file's first bytes */
 } mw_module_t;
 
@@ -44,6 +44,8 @@ typedef struct mw_modules {
 	size_t count, capacity;
 	size_t left_out; /* entries of the list that are no module as expected */
 	bool is_static;  /* the program has no dynamic linker, and no list */
+	/* The dynamic linker has not begun the list, or is changing it. */
+	bool is_unfinished;
 } mw_modules_t;
 
 /* What the kernel has told the program at its start (/proc/PID/auxv). */

@@ -63,21 +63,23 @@ static unsigned function_by_symbol(reading_t *r, uint64_t index) {
 	return seen->function;
 }
 
-/* Returns whether a slot may be written: it is private memory of the module. A module's zeroed
- * data has no file. */
+/* Returns whether the dynamic linker closes the page once the module is relocated. */
+static bool is_closed_later(const reading_t *r, uint64_t address) {
+	const mw_module_table_t *relro = &r->module->relro;
+	return address >= relro->address && address - relro->address < relro->bytes;
+}
+
+/* Returns the mapping of a slot; NULL: it may not be written, because it is not private memory of
+ * the module. A module's zeroed data has no file. */
 static const mw_map_t *map_of_slot(const reading_t *r, uint64_t address) {
 	const mw_module_t *module = r->module;
 	const mw_map_t *map = mw_address_space_at(r->space, address);
-	const mw_module_table_t *relro = &module->relro;
 	if (address % 8 != 0 || address < module->start || address > module->limit - 8 ||
 	    map == NULL || map->is_shared || map->is_code || !map->is_readable ||
 	    (map->inode != 0 &&
 	     (map->inode != module->first->inode || map->device != module->first->device)))
 		return NULL;
-	return map->is_writable || (address >= relro->address &&
-				    address - relro->address < relro->bytes)
-		       ? map
-		       : NULL;
+	return map->is_writable || is_closed_later(r, address) ? map : NULL;
 }
 
 static bool is_own_code(const reading_t *r, uint64_t address) {
@@ -93,6 +95,10 @@ static void take_slot(reading_t *r, uint64_t address, unsigned function, bool is
 	if (map == NULL || !mw_address_space_read(r->space, address, &value, sizeof(value)) ||
 	    out->count == MW_ATTACH_SLOTS_MAX) {
 		out->left_out++;
+		return;
+	}
+	if (map->is_writable && is_closed_later(r, address)) {
+		out->early++;
 		return;
 	}
 	bool is_bound = value == r->allocator->functions[function];

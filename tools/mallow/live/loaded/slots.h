@@ -14,6 +14,8 @@ typedef struct mw_slots {
 	size_t modules; /* that have slots */
 	size_t unbound; /* of `count`: not used yet; they lead to the dynamic linker */
 	size_t others;  /* left out: they hold the address of another function */
+	/* Left out: the dynamic linker has not relocated their module yet. */
+	size_t early;
 	/* Left out: more than MW_ATTACH_SLOTS_MAX, or in a table that is damaged. */
 	size_t left_out;
 } mw_slots_t;

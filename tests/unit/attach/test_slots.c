@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ * test_slots.c -- what the blob of `mallow attach` does with slots that are not as the command saw
+ * them, and with requests while it changes slots. */
+#include "attach_host.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+/* Slots whose pages are not as the command saw them are left alone: the dynamic linker is writing a
+ * page that it closes later, or the program has closed one that was open. */
+static void other_protections_are_refused(void) {
+	size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+	uint64_t *pages =
+		mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(pages != MAP_FAILED);
+	uint64_t *closed = pages, *open = pages + bytes / sizeof *pages;
+	host_list();
+	host.work->mean_bytes = 1;
+	*closed = *open = host.work->original[MW_ATTACH_malloc];
+	CHECK(mprotect(closed, bytes, PROT_READ) == 0);
+	uint64_t first = host.work->slot_count;
+	const mw_attach_slot_t wrong[2] = {
+		{.address = (uintptr_t)closed,
+		 .original = *closed,
+		 .function = MW_ATTACH_malloc,
+		 .protection = PROT_READ | PROT_WRITE},
+		{.address = (uintptr_t)open,
+		 .original = *open,
+		 .function = MW_ATTACH_malloc,
+		 .protection = PROT_READ},
+	};
+	memcpy(&host.slots[first], wrong, sizeof wrong);
+	host.work->slot_count += 2;
+	CHECK_EQ(host_request(MW_ATTACH_START), MW_ATTACH_REASON_NONE);
+	CHECK_EQ(host.work->slots_refused, 2);
+	CHECK_EQ(*closed, host.work->original[MW_ATTACH_malloc]);
+	CHECK_EQ(*open, host.work->original[MW_ATTACH_malloc]);
+	*(volatile uint64_t *)open = 1; /* the linker goes on */
+	CHECK_EQ(host_request(MW_ATTACH_STOP), MW_ATTACH_REASON_NONE);
+	CHECK(munmap(pages, 2 * bytes) == 0);
+}
+
+/* While one thread changes slots, another one's request is not followed. */
+static volatile uint32_t answer;
+
+static void *send_stop(void *unused) {
+	(void)unused;
+	answer = host_request(MW_ATTACH_STOP);
+	return NULL;
+}
+
+static int ask_meanwhile(int (*see)(struct dl_phdr_info *, size_t, void *), void *argument) {
+	pthread_t thread;
+	(void)see;
+	(void)argument;
+	CHECK(pthread_create(&thread, NULL, send_stop, NULL) == 0);
+	CHECK(pthread_join(thread, NULL) == 0);
+	return 0;
+}
+
+static void one_thread_changes_slots(void) {
+	host_list();
+	host.work->mean_bytes = 1;
+	host.work->dl_iterate_phdr = (uintptr_t)ask_meanwhile;
+	CHECK_EQ(host_request(MW_ATTACH_START), MW_ATTACH_REASON_NONE);
+	/* The next allocation looks for modules. */
+	void *module = dlopen(NULL, RTLD_LAZY);
+	CHECK(module != NULL);
+	answer = MW_ATTACH_REASON_NONE;
+	void *volatile block = malloc(100);
+	free(block);
+	CHECK_EQ(answer, MW_ATTACH_REASON_BUSY);
+	CHECK_EQ(host.work->state, MW_ATTACH_ON);
+	CHECK_EQ(host_request(MW_ATTACH_STOP), MW_ATTACH_REASON_NONE);
+	CHECK(dlclose(module) == 0);
+}
+
+int main(void) {
+	CHECK_EQ(host_attach(1), MW_ATTACH_REASON_NONE);
+	CHECK_EQ(host.work->slots_refused, 0);
+	CHECK_EQ(host_request(MW_ATTACH_STOP), MW_ATTACH_REASON_NONE);
+	RUN(other_protections_are_refused);
+	RUN(one_thread_changes_slots);
+	return 0;
+}
