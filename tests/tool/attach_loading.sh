@@ -9,7 +9,7 @@ needs python3
     echo "skipped: no code for this processor"
     exit 77
 }
-options=(-O1 -g -Wl,-z,now,-z,relro "$here/attach_loading.c")
+options=(-O1 -g "-Wl,-z,now,-z,relro" "$here/attach_loading.c")
 cc -fPIC -shared -DMODULE -o slow.so "${options[@]}" || fail "cc"
 cc -o loading "${options[@]}" || fail "cc"
 relocations=$(readelf -rW slow.so)
