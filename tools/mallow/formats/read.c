@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "formats/file/open_state_file.h"
+#include "formats/file/state_header.h"
 #include "formats/file/unpack.h"
 #include "formats/proto/proto.h"
 #include "formats/state/state_file.h"

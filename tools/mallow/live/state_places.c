@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "formats/file/open_state_file.h"
-#include "formats/state/state_file.h"
+#include "formats/file/state_header.h"
 #include "live/process/maps.h"
 #include "live/process/process.h"
 #include "model/memory.h"

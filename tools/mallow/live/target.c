@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "formats/file/open_state_file.h"
+#include "formats/file/state_header.h"
 #include "live/enter/enter.h"
 #include "live/fetch.h"
 #include "live/process/maps.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_state_file.c -- the reader of state files: what it takes over, and what it refuses. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -13,6 +14,7 @@
 #include "test.h"
 
 static mw_error_t error;
+static int fake_fd;
 
 /* Reads the first `length` bytes of the state; NULL with `error` set when that fails. */
 static mw_snapshot_t *read_cut(const fake_state_t *s, size_t length) {
@@ -456,6 +458,33 @@ static void holes_are_not_read(void) {
 	fake_state_release(&s);
 }
 
+/* A process that has just created its file writes the header a moment later. */
+static void *write_header_later(void *file) {
+	const fake_state_t *s = file;
+	usleep(100000);
+	CHECK_EQ(pwrite(fake_fd, s->bytes, s->length, 0), s->length);
+	return NULL;
+}
+
+static void header_of_a_new_file_is_awaited(void) {
+	fake_state_t s;
+	pthread_t thread;
+	mw_snapshot_t *snapshot = NULL;
+	fake_state_init(&s);
+	fake_fd = memfd_create("new", MFD_CLOEXEC);
+	CHECK(fake_fd >= 0 && pthread_create(&thread, NULL, write_header_later, &s) == 0);
+	CHECK_EQ(mw_snapshot_read_fd(fake_fd, "new", MW_SNAPSHOT_ALL, &snapshot, &error), 0);
+	CHECK_EQ(snapshot->header.pid, 4711);
+	CHECK(pthread_join(thread, NULL) == 0);
+	mw_snapshot_free(snapshot);
+	/* One that nobody fills is refused. */
+	CHECK(ftruncate(fake_fd, 0) == 0 && ftruncate(fake_fd, 8192) == 0);
+	CHECK(mw_snapshot_read_fd(fake_fd, "new", MW_SNAPSHOT_ALL, &snapshot, &error) != 0);
+	CHECK(strstr(error.text, "has just created it") != NULL);
+	close(fake_fd);
+	fake_state_release(&s);
+}
+
 static void other_things_are_refused(void) {
 	mw_profile_t *p;
 	mw_snapshot_t *snapshot;
@@ -514,6 +543,7 @@ int main(void) {
 	RUN(many_records_keep_their_numbers);
 	RUN(history_comes_in_order);
 	RUN(holes_are_not_read);
+	RUN(header_of_a_new_file_is_awaited);
 	RUN(other_things_are_refused);
 	RUN(damaged_bytes_do_no_harm);
 	return 0;

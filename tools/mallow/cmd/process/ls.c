@@ -10,6 +10,7 @@
 #include "cli/print.h"
 #include "cmd/input/selected_processes.h"
 #include "cmd/process/process_commands.h"
+#include "formats/file/state_header.h"
 #include "live/process/process.h"
 #include "live/program_hold.h"
 #include "live/state_places.h"

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "formats/file/open_state_file.h"
+#include "formats/file/state_header.h"
 #include "formats/state/check_snapshot.h"
 #include "model/memory.h"
 
@@ -55,30 +56,8 @@ typedef struct source {
 	uint32_t collections; /* live.collections before this attempt */
 } source_t;
 
-bool mw_state_file_is_magic(const void *bytes, size_t length) {
-	return length >= 8 && memcmp(bytes, MW_STATE_MAGIC, 8) == 0;
-}
-
-/* Copies exactly `length` bytes. */
 static int read_exactly(const source_t *s, void *into, uint64_t offset, size_t length) {
-	char *at = into;
-	while (length > 0) {
-		ssize_t got = pread(s->fd, at, length, (off_t)offset);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return mw_error_set(s->error, "%s: cannot read: %s", s->name,
-					    strerror(errno));
-		if (got == 0)
-			return mw_error_set(s->error,
-					    "%s: ends at byte %" PRIu64
-					    ", before its data; it was cut short",
-					    s->name, offset);
-		at += got;
-		offset += (uint64_t)got;
-		length -= (size_t)got;
-	}
-	return 0;
+	return mw_state_file_read_exactly(s->fd, s->name, into, offset, length, s->error);
 }
 
 /* Copies `length` bytes into zeroed memory, and skips holes of the file. */
@@ -149,76 +128,6 @@ static void *read_section(const source_t *s, mw_state_section_id_t id, size_t co
 		return entries;
 	free(entries);
 	return NULL;
-}
-
-static void end_texts(mw_state_header_t *header) {
-	header->library_version[sizeof(header->library_version) - 1] = '\0';
-	header->session[sizeof(header->session) - 1] = '\0';
-	header->unused_options[sizeof(header->unused_options) - 1] = '\0';
-	header->program[sizeof(header->program) - 1] = '\0';
-	header->exe[sizeof(header->exe) - 1] = '\0';
-	header->args[sizeof(header->args) - 1] = '\0';
-	header->args[sizeof(header->args) - 2] = '\0';
-}
-
-static bool is_blank(const void *magic, size_t length) {
-	const char *bytes = magic;
-	while (length > 0 && bytes[length - 1] == '\0')
-		length--;
-	return length == 0;
-}
-
-bool mw_state_file_is_blank(const char *path) {
-	char magic[sizeof(((mw_state_header_t *)NULL)->magic)];
-	int fd = mw_open_file(path, O_RDONLY | O_NONBLOCK);
-	bool blank = fd >= 0 && pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
-		     is_blank(magic, sizeof(magic));
-	if (fd >= 0)
-		close(fd);
-	return blank;
-}
-
-static int read_header(const source_t *s) {
-	mw_state_header_t *header = &s->snapshot->header;
-	struct stat file;
-	if (fstat(s->fd, &file) != 0)
-		return mw_error_set(s->error, "%s: cannot read: %s", s->name, strerror(errno));
-	if (!S_ISREG(file.st_mode))
-		return mw_error_set(s->error, "%s: is not a regular file", s->name);
-	if (file.st_size < (off_t)MW_STATE_PAGE_BYTES)
-		return mw_error_set(s->error,
-				    "%s: is not a state file of mallow: it has %lld bytes, and a "
-				    "state file has at least 4096",
-				    s->name, (long long)file.st_size);
-	if (read_exactly(s, header, 0, sizeof(*header)) != 0)
-		return -1;
-	if (is_blank(header->magic, sizeof(header->magic)))
-		return mw_error_set(s->error,
-				    "%s: is empty: its process has just created it, or ended right "
-				    "after it created it",
-				    s->name);
-	if (!mw_state_file_is_magic(header->magic, sizeof(header->magic)))
-		return mw_error_set(s->error, "%s: is not a state file of mallow", s->name);
-	if (header->layout_version != MW_STATE_VERSION)
-		return mw_error_set(
-			s->error,
-			"%s: has layout version %" PRIu32
-			", this command reads version %u; use the command of the library that "
-			"wrote it",
-			s->name, header->layout_version, MW_STATE_VERSION);
-	if (header->header_bytes != sizeof(*header) || header->section_count != MW_SECTION_COUNT)
-		return mw_error_set(s->error,
-				    "%s: has a header of %" PRIu32 " bytes and %" PRIu32
-				    " sections, not %zu and %d; the file is damaged",
-				    s->name, header->header_bytes, header->section_count,
-				    sizeof(*header), MW_SECTION_COUNT);
-	if (header->file_bytes > (uint64_t)file.st_size)
-		return mw_error_set(s->error,
-				    "%s: has %lld bytes, its header says %" PRIu64
-				    "; it was cut short",
-				    s->name, (long long)file.st_size, header->file_bytes);
-	end_texts(header);
-	return mw_snapshot_check_sections(header, s->name, s->error);
 }
 
 /* Reads the live page and limits its counts to the sections' capacities. */
@@ -502,7 +411,9 @@ static int read_ticks(const source_t *s) {
 
 static int read_all(source_t *s, unsigned what) {
 	mw_snapshot_t *snapshot = s->snapshot;
-	if (read_header(s) != 0 || read_live(s, &snapshot->live) != 0 ||
+	if (mw_state_header_read(s->fd, s->name, &snapshot->header, s->error) != 0 ||
+	    mw_snapshot_check_sections(&snapshot->header, s->name, s->error) != 0 ||
+	    read_live(s, &snapshot->live) != 0 ||
 	    read_exactly(s, &snapshot->control,
 			 snapshot->header.sections[MW_SECTION_CONTROL].offset_bytes,
 			 sizeof(snapshot->control)) != 0)

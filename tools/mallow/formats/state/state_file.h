@@ -85,12 +85,6 @@ typedef struct mw_snapshot {
 	size_t leak_count;
 } mw_snapshot_t;
 
-/* True if the file begins like a state file.  The rest may still be damaged. */
-bool mw_state_file_is_magic(const void *bytes, size_t length);
-
-/* True if the file begins with zeros: its process has not written the header yet. */
-bool mw_state_file_is_blank(const char *path);
-
 /* Reads a state file.  `what` is a set of MW_SNAPSHOT_* bits.  The caller frees the snapshot
  * with mw_snapshot_free(). */
 int mw_snapshot_read(const char *path, unsigned what, mw_snapshot_t **snapshot, mw_error_t *error);
