@@ -64,7 +64,8 @@ static void take(mw_attach_thread_t *thread, void *block, size_t bytes, const ui
 	forget(thread, replaced);
 }
 
-void mw_attach_follow_requests(mw_attach_thread_t *thread) {
+/* Follows the control words of the state file. */
+static MW_COLD void follow_requests(mw_attach_thread_t *thread) {
 	uint32_t before = atomic_load_explicit(&mw_heap_rate_generation, memory_order_relaxed);
 	int64_t until_look_bytes = thread->until_look_bytes;
 	mw_attach_hooks->poll(&thread->hooks);
@@ -83,7 +84,7 @@ static void look(mw_attach_thread_t *thread) {
 	uint32_t word = mw_attach_poll_word();
 	if (word != thread->poll_seen) {
 		thread->poll_seen = word;
-		mw_attach_follow_requests(thread);
+		follow_requests(thread);
 	}
 }
 
@@ -112,7 +113,7 @@ static MW_NOINLINE void account(mw_attach_thread_t *thread, void *block, size_t 
 }
 
 void mw_attach_account(void *block, size_t bytes, const uintptr_t *frame) {
-	mw_attach_thread_t *thread = mw_attach_thread();
+	mw_attach_thread_t *thread = mw_attach_thread_while_on();
 	if (!thread || thread->is_inside)
 		return;
 	if (!mw_attach_is_parent()) {
@@ -134,8 +135,8 @@ uint32_t mw_attach_sample_at(const void *block) {
 }
 
 void mw_attach_freed(const void *block, uint32_t record) {
-	mw_attach_thread_t *thread = mw_attach_thread();
-	if (!thread || mw_attach_state() != MW_ATTACH_ON || !mw_attach_begin(thread))
+	mw_attach_thread_t *thread = mw_attach_thread_while_on();
+	if (!thread || !mw_attach_begin(thread))
 		return;
 	if (__builtin_setjmp(thread->jump) == 0 && mw_attach_live_remove((uintptr_t)block, record))
 		mw_attach_hooks->sample_freed(&thread->hooks, record, false);

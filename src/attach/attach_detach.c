@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * attach_detach.c -- follows the command's requests: attach, detach, follow the control words. */
+ * attach_detach.c -- follows the command's requests: attach and detach; and detaches by itself. */
 #include <errno.h>
 #include <stdatomic.h>
 
 #include "attach/blob.h"
 #include "attach/live_filter.h"
 #include "attach/thread_records.h"
+#include "os/file/proc.h"
 #include "os/platform/libc_calls.h"
 #include "os/time/clock.h"
 #include "prof/control/control.h"
@@ -63,6 +64,31 @@ void mw_attach_check_time(void) {
 		mw_prof_set_active(false);
 	}
 	mw_attach_unlock_slots();
+}
+
+/* Another thread changes slots for some milliseconds at most, or forever if it was ended there. */
+#define LOCK_TRIES 1000u
+static bool lock_slots_patiently(void) {
+	for (unsigned i = 0; i < LOCK_TRIES; i++) {
+		if (mw_attach_lock_slots())
+			return true;
+		mw_os_back_off(i);
+	}
+	return false;
+}
+
+void mw_attach_before_filter(void) {
+	mw_attach_thread_t *thread = mw_attach_thread_while_on();
+	if (!thread || !mw_attach_is_parent() || !mw_attach_begin(thread))
+		return;
+	if (__builtin_setjmp(thread->jump) == 0 && lock_slots_patiently()) {
+		if (mw_attach_state() == MW_ATTACH_ON) {
+			mw_attach_stop(MW_ATTACH_OFF, MW_ATTACH_REASON_FILTER);
+			mw_prof_set_active(false);
+		}
+		mw_attach_unlock_slots();
+	}
+	mw_attach_end(mw_attach_entered_thread());
 }
 
 static bool is_right(void) {
@@ -176,9 +202,6 @@ static void follow(void) {
 	WORK->reason = MW_ATTACH_REASON_NONE;
 	if (WORK->request == MW_ATTACH_START || WORK->request == MW_ATTACH_STOP)
 		follow_change();
-	else if (WORK->request == MW_ATTACH_FOLLOW && mw_attach_is_parent() &&
-		 mw_attach_state() == MW_ATTACH_ON)
-		mw_attach_follow_requests(mw_attach_entered_thread());
 	else
 		WORK->reason = MW_ATTACH_REASON_VALUE;
 }

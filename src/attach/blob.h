@@ -40,6 +40,9 @@ void mw_attach_enter(void);
 MW_COLD void mw_attach_stop(mw_attach_state_t state, mw_attach_reason_t reason);
 /* Called where the program allocates, without locks: detaches if it is time. */
 void mw_attach_check_time(void);
+/* Detaches, because the program is about to set a filter of system calls, which may end it at one
+ * of the blob's. */
+MW_COLD void mw_attach_before_filter(void);
 /* Writes the numbers of slots and modules to the state file. */
 MW_COLD void mw_attach_show_counts(void);
 
@@ -63,9 +66,6 @@ MW_COLD bool mw_attach_look_for_modules(void);
  * has no record. `block`: what the allocator returned; NULL: nothing. `frame`:
  * __builtin_frame_address(0) of the function that the program called. */
 void mw_attach_account(void *block, size_t bytes, const uintptr_t *frame);
-/* Follows the control words of the state file. */
-struct mw_attach_thread;
-MW_COLD void mw_attach_follow_requests(struct mw_attach_thread *thread);
 /* Returns the record of the live sample at the address; 0: none. */
 uint32_t mw_attach_sample_at(const void *block);
 /* The block is being freed. */

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/prctl.h>
 
 #include "attach/blob.h"
 #include "attach/live_filter.h"
@@ -37,7 +38,7 @@ MW_ALWAYS_INLINE shield_t raise_over(mw_attach_thread_t *thread, int64_t bytes) 
 }
 
 static MW_COLD shield_t raise_slowly(size_t bytes, bool is_counted) {
-	mw_attach_thread_t *thread = mw_attach_thread();
+	mw_attach_thread_t *thread = mw_attach_thread_while_on();
 	bool is_home = thread == mw_attach_home_of(mw_os_thread_pointer());
 	return thread ? raise_over(thread, is_counted && is_home ? 0 : (int64_t)bytes)
 		      : (shield_t){NULL, 0};
@@ -210,13 +211,25 @@ FREES(sdallocx, sdallocx_t, (void *block, size_t bytes, int flags), (block, byte
 typedef void *dlopen_t(const char *file, int mode);
 MW_TAIL_CALLER void *mw_attach_dlopen(const char *file, int mode);
 void *mw_attach_dlopen(const char *file, int mode) {
-	mw_attach_thread_t *thread = mw_attach_thread();
+	mw_attach_thread_t *thread = mw_attach_thread_while_on();
 	if (thread && !thread->is_inside) {
 		thread->is_after_dlopen = true;
 		thread->rest_bytes += thread->until_look_bytes;
 		thread->until_look_bytes = 0;
 	}
 	MW_TAIL_CALL ORIGINAL(dlopen, dlopen_t)(file, mode);
+}
+
+/* A filter of system calls ends the program at a call that is not in its list. A process without
+ * rights calls prctl(PR_SET_NO_NEW_PRIVS) before it sets one, by whatever call. */
+typedef int prctl_t(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
+MW_TAIL_CALLER int mw_attach_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
+				   unsigned long d);
+int mw_attach_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
+		    unsigned long d) {
+	if (option == PR_SET_NO_NEW_PRIVS || option == PR_SET_SECCOMP)
+		mw_attach_before_filter();
+	MW_TAIL_CALL ORIGINAL(prctl, prctl_t)(option, a, b, c, d);
 }
 
 mw_attach_module_t mw_attach_modules[MW_ATTACH_MODULES_MAX] MW_SPARSE;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "attach/blob.h"
 #include "os/file/proc.h"
 #include "os/platform/arch.h"
 #include "os/platform/system_call.h"
@@ -116,6 +117,16 @@ mw_attach_thread_t *mw_attach_thread(void) {
 	record->until_look_bytes = MW_ATTACH_NEVER;
 	atomic_store_explicit(&record->owner, self, memory_order_relaxed);
 	return record;
+}
+
+mw_attach_thread_t *mw_attach_thread_while_on(void) {
+	if (mw_attach_state() == MW_ATTACH_ON)
+		return mw_attach_thread();
+	uintptr_t self = mw_os_thread_pointer();
+	mw_attach_thread_t *record = mw_attach_home_of(self);
+	if (owner_of(record) == self)
+		record->until_look_bytes = MW_ATTACH_NEVER;
+	return NULL;
 }
 
 mw_attach_thread_t *mw_attach_entered_thread(void) {

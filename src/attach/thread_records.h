@@ -54,6 +54,10 @@ MW_ALWAYS_INLINE mw_attach_thread_t *mw_attach_home_of(uintptr_t thread_pointer)
 
 /* Returns the calling thread's record, and makes one if need be; NULL: there is none. */
 mw_attach_thread_t *mw_attach_thread(void);
+/* Like mw_attach_thread(), but NULL, and without a system call, while the blob is not attached:
+ * what the program copied of replaced slots still leads here, and a filter may forbid such calls.
+ */
+mw_attach_thread_t *mw_attach_thread_while_on(void);
 /* Returns the record of a thread that has entered, like mw_attach_thread(); never NULL. */
 mw_attach_thread_t *mw_attach_entered_thread(void);
 /* Begins work of the profiler for the thread; false: it is inside already. A record that was

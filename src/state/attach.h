@@ -26,7 +26,7 @@
 
 /* Raised when this header changes. A command that meets another version in a process can only
  * detach by the command that attached. */
-#define MW_ATTACH_VERSION 1
+#define MW_ATTACH_VERSION 2
 
 /* The ELF note: owner MW_ATTACH_NOTE_OWNER, this type (mw_tool_note_t has type 1). */
 #define MW_ATTACH_NOTE_OWNER "mallow"
@@ -59,6 +59,7 @@ typedef struct mw_attach_frame {
 	X(valloc, "valloc")                                                                        \
 	X(pvalloc, "pvalloc")                                                                      \
 	X(dlopen, "dlopen")                                                                        \
+	X(prctl, "prctl")                                                                          \
 	X(new, "_Znwm")                                                                            \
 	X(new_array, "_Znam")                                                                      \
 	X(new_n, "_ZnwmRKSt9nothrow_t")                                                            \
@@ -95,7 +96,6 @@ typedef enum mw_attach_request {
 	MW_ATTACH_START = 1, /* attach, or attach again after MW_ATTACH_STOP */
 	/* Detach. Also before MW_ATTACH_START in a forked child, which has its parent's state. */
 	MW_ATTACH_STOP,
-	MW_ATTACH_FOLLOW, /* follow the control words of the state file now */
 } mw_attach_request_t;
 
 typedef enum mw_attach_state {
@@ -116,6 +116,8 @@ typedef enum mw_attach_reason {
 	/* the thread that entered was inside of the profiler: nothing was done; enter again */
 	MW_ATTACH_REASON_BUSY,
 	MW_ATTACH_REASON_DETACH_TIME, /* detach_after_ns is over; state MW_ATTACH_OFF */
+	/* the program is about to forbid itself system calls; state MW_ATTACH_OFF */
+	MW_ATTACH_REASON_FILTER,
 } mw_attach_reason_t;
 
 /* A loaded object, as dl_iterate_phdr(3) would report it. */
@@ -148,7 +150,7 @@ typedef struct mw_attach_work {
 	_Atomic uint32_t answered;  /* B */
 	uint32_t request;           /* C: mw_attach_request_t */
 	_Atomic uint32_t state;     /* B: mw_attach_state_t */
-	/* B: mw_attach_reason_t of the last answer, of FAILED, and of OFF by time */
+	/* B: mw_attach_reason_t of the last answer, of FAILED, and of OFF without a request */
 	uint32_t reason;
 	uint32_t error; /* B: errno of the kernel; 0: none */
 	/* B: number of times that the blob attached. */

@@ -275,6 +275,8 @@ static void print_attached(const mw_state_live_t *live) {
 		line("detached", "at %s%s", mw_show_time(live->detached_realtime_ns, text),
 		     live->attach_reason == MW_ATTACH_REASON_DETACH_TIME
 			     ? ", as --detach-after said"
+		     : live->attach_reason == MW_ATTACH_REASON_FILTER
+			     ? ", because the program was about to filter its system calls"
 		     : live->attach_reason != MW_ATTACH_REASON_NONE ? ", by itself after an error"
 								    : "");
 }

@@ -2,8 +2,12 @@
  * attach_target.c -- asks /proc and the process's memory, cheap questions first. */
 #include "live/inject/attach_target.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
+#include <limits.h>
+#include <linux/seccomp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +140,35 @@ static bool has_sanitizer(const mw_attach_target_t *target) {
 	return false;
 }
 
+/* Returns the number of filters of system calls (seccomp(2)) that the thread has; the strict mode
+ * counts as more than any. */
+static long filters_of(int thread) {
+	long mode = mw_status_number(thread, "Seccomp");
+	if (mode <= 0)
+		return 0;
+	/* Linux 5.9 and later; -1 before. */
+	return mode == SECCOMP_MODE_FILTER ? 1 + mw_status_number(thread, "Seccomp_filters")
+					   : LONG_MAX;
+}
+
+/* One thread is asked whether its filters allow what the profiler calls. All threads will call it,
+ * and a filter of another one may end the program. */
+static bool has_mixed_filters(int pid) {
+	char path[64];
+	bool is_mixed = false;
+	long filters = filters_of(mw_process_thread(pid));
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *entries = opendir(path);
+	for (struct dirent *entry;
+	     entries != NULL && !is_mixed && (entry = readdir(entries)) != NULL;) {
+		int thread = (int)strtol(entry->d_name, NULL, 10);
+		is_mixed = thread > 0 && filters_of(thread) != filters && kill(thread, 0) == 0;
+	}
+	if (entries != NULL)
+		closedir(entries);
+	return is_mixed;
+}
+
 /* The program defines malloc itself, and its own calls go there without a slot. */
 static int say_own_malloc(int pid, mw_error_t *error) {
 	return mw_error_set(error,
@@ -207,6 +240,12 @@ int mw_attach_check(const mw_process_t *process, mw_attach_target_t *target, mw_
 				    "pid %d: it uses shadow stacks, which no thread can be "
 				    "redirected on; start it with 'mallow run'",
 				    pid);
+	if (has_mixed_filters(pid))
+		return mw_error_set(
+			error,
+			"pid %d: its threads have different filters of system calls "
+			"(seccomp); 'mallow attach --outside %d' samples it in the kernel",
+			pid, pid);
 	target->has_blob = mw_blob_find(&target->space, &target->blob);
 	if (is_on(target))
 		return mw_error_set(error,

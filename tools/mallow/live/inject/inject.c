@@ -235,6 +235,7 @@ static int say_state(const session_t *session, const mw_attach_work_t *work, mw_
 		[MW_ATTACH_REASON_FILE] = "it can make no state file (/dev/shm)",
 		[MW_ATTACH_REASON_BUSY] = "its threads are in the profiler; try again",
 		[MW_ATTACH_REASON_DETACH_TIME] = "the time of --detach-after is over",
+		[MW_ATTACH_REASON_FILTER] = "the program is about to filter its system calls",
 	};
 	const char *reason = work->reason < sizeof(reasons) / sizeof(reasons[0])
 				     ? reasons[work->reason]

@@ -36,7 +36,8 @@ int mw_allocator_find(const mw_address_space_t *space, const mw_modules_t *modul
 			mw_modules_function(space, modules, mw_attach_symbols[i], &module);
 		if (i == MW_ATTACH_malloc)
 			out->module = module;
-		out->functions[i] = module == out->module || i == MW_ATTACH_dlopen ? address : 0;
+		bool is_of_any = i == MW_ATTACH_dlopen || i == MW_ATTACH_prctl;
+		out->functions[i] = module == out->module || is_of_any ? address : 0;
 	}
 	if (out->functions[MW_ATTACH_malloc] == 0)
 		return mw_error_set(error, "none of its modules defines malloc");

@@ -23,7 +23,8 @@ extern const char *const mw_attach_symbols[MW_ATTACH_FUNCTION_COUNT];
 
 /* Finds the allocator: the first definition of malloc in the list of modules is the one that the
  * dynamic linker binds calls to. A function counts if it comes from the module of malloc, as those
- * that only call malloc (C++ operators of libstdc++) are seen there; dlopen may be of any module.
+ * that only call malloc (C++ operators of libstdc++) are seen there; dlopen and prctl may be of any
+ * module.
  * Returns 0, or -1 with a part of a sentence. */
 int mw_allocator_find(const mw_address_space_t *space, const mw_modules_t *modules,
 		      mw_allocator_t *out, mw_error_t *error);
