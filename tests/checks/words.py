@@ -95,7 +95,9 @@ KEPT = [
     (".*", "rbd-mirror", "a program of Ceph's"),
     ("compat/gperftools/checker/leak_report.c", "stack traces", "gperftools' message"),
     ("tests/real/sqlite.sh", "journal_mode", "a word of SQLite's"),
-    ("tools/mallow/store/directory/rebuild.c", "%s-journal", "a name of SQLite's"),
+    ("tools/mallow/store/directory/index/database.c", "-journal", "a name of SQLite's"),
+    ("tests/unit/tools/store/test_directory.c", "sqlite-journal", "a name of SQLite's"),
+    ("tests/unit/tools/store/test_directory.c", "tmp-journal", "a name of SQLite's"),
     ("tests/tool/run.sh", "go HOME=", "a variable of the environment"),
     ("tests/real/git.sh", "branches", "a word of git's"),
 ]

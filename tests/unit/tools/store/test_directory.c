@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * test_directory.c -- a store in a directory: commands that are killed while they store a profile,
- * a full disk, an index that is missing or damaged, two writers at once. */
+ * or drop a day, a full disk, an index that is missing, damaged or replaced, two writers at once.
+ */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -70,8 +71,18 @@ static int put(uint64_t number, int64_t bytes) {
 	mw_profile_t *p = profile_of(bytes);
 	const mw_put_t what = put_of(number, p);
 	result = mw_store_put(store, &what, &may_retry, &error);
-	CHECK(result == 0 || may_retry);
+	CHECK(result == 0 || may_retry || strstr(error.text, "no folder") != NULL);
 	mw_profile_free(p);
+	mw_store_close(store);
+	return result;
+}
+
+static int drop(uint64_t number, int64_t bytes) {
+	mw_store_t *store;
+	(void)number;
+	(void)bytes;
+	CHECK(mw_store_open(url, NULL, true, &store, &error) == 0);
+	int result = mw_store_drop_day(store, 20787, &error);
 	mw_store_close(store);
 	return result;
 }
@@ -133,8 +144,11 @@ static void stores_once(void) {
 	remove_root();
 }
 
-/* Runs put(number, bytes) in a process that is killed at system call `at`.  True: it was killed. */
-static bool is_killed_at(unsigned at, uint64_t number, int64_t bytes) {
+/* A command of a store: puts a profile with the number, or drops its day. */
+typedef int command_t(uint64_t number, int64_t bytes);
+
+/* Runs the command in a process that is killed at system call `at`.  True: it was killed. */
+static bool is_killed_at(unsigned at, command_t *command, uint64_t number, int64_t bytes) {
 	int status;
 	pid_t child = fork();
 	CHECK(child >= 0);
@@ -142,7 +156,7 @@ static bool is_killed_at(unsigned at, uint64_t number, int64_t bytes) {
 		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
 			_exit(3);
 		raise(SIGSTOP);
-		_exit(put(number, bytes) == 0 ? 0 : 4);
+		_exit(command(number, bytes) == 0 ? 0 : 4);
 	}
 	CHECK(waitpid(child, &status, 0) == child && WIFSTOPPED(status));
 	for (unsigned i = 0; i < at; i++) {
@@ -180,7 +194,7 @@ static void killed_at_each_step(void) {
 	make_root();
 	CHECK(put(number, 100) == 0);
 	for (unsigned at = 1;; at += step) {
-		bool killed = is_killed_at(at, ++number, 1000);
+		bool killed = is_killed_at(at, put, ++number, 1000);
 		bool is_counted = live_bytes(&count) == want + 1007;
 		CHECK_EQ(count, stored + is_counted);
 		if (kills % 2 == 0 && !is_counted) {
@@ -255,9 +269,117 @@ static void damaged_index(void) {
 	}
 	run("truncate -s 5000 %s/store/index.sqlite%s", root, "");
 	check_live(5 * 107, 5);
+	run("truncate -s 0 %s/store/index.sqlite%s", root, "");
+	check_live(5 * 107, 5);
 	run("rm %s/store/index.sqlite%s", root, "");
 	CHECK(put(6, 100) == 0);
 	check_live(6 * 107, 6);
+	remove_root();
+}
+
+/* Another command makes the index anew while this one has it open. */
+static void replaced_index(void) {
+	mw_store_t *store;
+	bool may_retry;
+	make_root();
+	CHECK(put(1, 100) == 0);
+	mw_profile_t *p = profile_of(1000);
+	const mw_put_t what = put_of(2, p);
+	CHECK(mw_store_open(url, NULL, true, &store, &error) == 0);
+	run("rm %s/store/index.sqlite%s", root, "");
+	check_live(107, 1);
+	CHECK(mw_store_put(store, &what, &may_retry, &error) == 0);
+	check_live(1114, 2);
+	run("rm %s/store/index.sqlite%s", root, "");
+	CHECK(mw_store_drop_day(store, 20787, &error) == 0);
+	mw_store_close(store);
+	mw_profile_free(p);
+	check_live(0, 0);
+	remove_root();
+}
+
+/* SQLite would wait for the writer of a pipe. */
+static void irregular_index(void) {
+	mw_store_t *store;
+	make_root();
+	CHECK(put(1, 100) == 0);
+	run("cd %s/store && mkfifo index.sqlite-journal%s", root, "");
+	check_live(107, 1);
+	run("cd %s/store && rm -f index.sqlite && mkfifo index.sqlite%s", root, "");
+	CHECK(mw_store_open(url, NULL, false, &store, &error) == -1);
+	CHECK(strstr(error.text, "index.sqlite: this is no regular file") != NULL);
+	run("cd %s/store && rm index.sqlite && mkdir index.sqlite%s", root, "");
+	CHECK(put(2, 100) == -1);
+	CHECK(strstr(error.text, "index.sqlite: this is no regular file") != NULL);
+	remove_root();
+}
+
+static void put_number(unsigned char *to, uint32_t number) {
+	for (int i = 0; i < 4; i++)
+		to[i] = (unsigned char)(number >> (24 - 8 * i));
+}
+
+/* Writes the undo log of a change that several databases share: SQLite removes the file that it
+ * names when it has undone the change. */
+static void plant_undo_log(const char *path, off_t pages, const char *named) {
+	static const unsigned char magic[8] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
+	unsigned char bytes[1024] = {0}, *at = bytes + 512;
+	uint32_t length = (uint32_t)strlen(named), sum = 0;
+	memcpy(bytes, magic, sizeof(magic));
+	put_number(bytes + 16, (uint32_t)pages);
+	put_number(bytes + 20, 512);
+	put_number(bytes + 24, 4096);
+	put_number(at, 0x40000000 / 4096 + 1); /* the page that no database has */
+	memcpy(at + 4, named, length);
+	for (uint32_t i = 0; i < length; i++)
+		sum += (unsigned char)named[i];
+	put_number(at + 4 + length, length);
+	put_number(at + 8 + length, sum);
+	memcpy(at + 12 + length, magic, sizeof(magic));
+	FILE *out = fopen(path, "w");
+	CHECK(out != NULL && fwrite(bytes, 1, 532 + length, out) == 532 + length);
+	fclose(out);
+}
+
+static off_t index_pages(void) {
+	char path[100];
+	struct stat info;
+	snprintf(path, sizeof(path), "%s/store/index.sqlite", root);
+	CHECK(stat(path, &info) == 0);
+	return info.st_size / 4096;
+}
+
+static void undo_log_of_another_user(void) {
+	char undo_log[120], named[120];
+	if (geteuid() != 0) /* nobody else can give a file away */
+		return;
+	make_root();
+	snprintf(undo_log, sizeof(undo_log), "%s/store/index.sqlite-journal", root);
+	snprintf(named, sizeof(named), "%s/other", root);
+	CHECK(put(1, 100) == 0);
+	run("echo something > %s%s", named, "");
+	plant_undo_log(undo_log, index_pages(), named);
+	CHECK(chown(undo_log, 65534, 65534) == 0);
+	CHECK(put(2, 100) == 0);
+	CHECK(access(named, F_OK) == 0 && access(undo_log, F_OK) != 0);
+	check_live(2 * 107, 2);
+	/* One of its own is played back: that is what the planted one would have done. */
+	plant_undo_log(undo_log, index_pages(), named);
+	check_live(2 * 107, 2);
+	CHECK(access(named, F_OK) != 0);
+	remove_root();
+}
+
+static void temporaries_of_killed_commands(void) {
+	make_root();
+	CHECK(put(1, 100) == 0);
+	run("cd %s/store && mkdir symbols && touch index.sqlite.77.tmp index.sqlite.77.tmp-journal"
+	    " incoming/new.pb.gz.77.tmp && touch -d '2 hours ago' symbols/ab.pb.gz.77.tmp"
+	    " incoming/old.pb.gz.77.tmp && rm index.sqlite%s",
+	    root, "");
+	CHECK(put(2, 100) == 0);
+	run("test \"$(cd %s/store && find . -name '*.tmp*')\" = ./incoming/new.pb.gz.77.tmp%s",
+	    root, "");
 	remove_root();
 }
 
@@ -286,6 +408,14 @@ static void links_are_refused(void) {
 		      strstr(error.text, "no store there") != NULL);
 		run("cd %s && rmdir target && rm -rf store%s", root, "");
 	}
+	CHECK(put(1, 100) == 0);
+	run("cd %s && mv store/profiles/2026-11-30 elsewhere && ln -s ../../elsewhere"
+	    " store/profiles/2026-11-30%s",
+	    root, "");
+	CHECK(put(2, 100) == -1);
+	CHECK(strstr(error.text, "2026-11-30: this is no folder") != NULL);
+	CHECK(drop(0, 0) == 0);
+	run("test \"$(ls %s/elsewhere | wc -l)\" = 1%s", root, "");
 	remove_root();
 }
 
@@ -324,6 +454,28 @@ static void drops_a_day(void) {
 	remove_root();
 }
 
+/* As long as a file of the day is there the index has the day: a later command finds it. */
+static void drop_that_is_killed(void) {
+	unsigned kills = 0;
+	uint64_t count;
+	make_root();
+	CHECK(put(100000, 1000) == 0);
+	for (unsigned at = 1;; at += 11, kills++) {
+		for (uint64_t i = 1; i <= 3; i++)
+			CHECK(put(i, 100) == 0);
+		bool killed = is_killed_at(at, drop, 0, 0);
+		live_bytes(&count);
+		CHECK(count == 4 || (count == 1 && files_in("profiles") == 1));
+		CHECK(drop(0, 0) == 0);
+		if (!killed)
+			break;
+	}
+	CHECK(kills >= 10);
+	run("rm %s/store/index.sqlite%s", root, "");
+	check_live(1007, 1);
+	remove_root();
+}
+
 static void refuses(void) {
 	mw_store_t *store;
 	bool may_retry;
@@ -354,10 +506,15 @@ int main(void) {
 	RUN(killed_at_each_step);
 	RUN(full_disk);
 	RUN(damaged_index);
+	RUN(replaced_index);
+	RUN(irregular_index);
+	RUN(undo_log_of_another_user);
+	RUN(temporaries_of_killed_commands);
 	RUN(other_files_are_left_out);
 	RUN(links_are_refused);
 	RUN(writers_at_once);
 	RUN(drops_a_day);
+	RUN(drop_that_is_killed);
 	RUN(refuses);
 	return 0;
 }

@@ -77,6 +77,19 @@ static int make_folder(const char *path, mw_error_t *error) {
 	return mw_error_set(error, "%s: cannot make the folder: %s", path, strerror(errno));
 }
 
+/* A link would lead profiles to a place that its maker chose. */
+static int make_day(const char *root, const mw_file_name_t *name, mw_error_t *error) {
+	char day[16];
+	struct stat info;
+	char *folder = path_of(root, "profiles", mw_day_text(name->day, day), "");
+	int result = make_folder(folder, error);
+	if (result == 0 && (lstat(folder, &info) != 0 || !S_ISDIR(info.st_mode)))
+		result = mw_error_set(error, "%s: this is no folder; a day's profiles are in one",
+				      folder);
+	free(folder);
+	return result;
+}
+
 int mw_files_create(const char *root, mw_error_t *error) {
 	static const char *const folders[] = {"profiles", "incoming"};
 	int result = make_folder(root, error);
@@ -97,7 +110,9 @@ int mw_files_write(const char *root, const mw_file_name_t *name, const mw_put_t 
 	p->period = put->period;
 	mw_identity_write(p, &put->identity);
 	char *path = incoming_path(root, name);
-	int result = mw_write_profile(p, path, MW_FORMAT_PROTO, MW_GZIP_ON, error);
+	int result = make_day(root, name, error);
+	if (result == 0)
+		result = mw_write_profile(p, path, MW_FORMAT_PROTO, MW_GZIP_ON, error);
 	free(path);
 	mw_profile_free(p);
 	return result;
@@ -124,7 +139,7 @@ int mw_files_move(const char *root, const mw_file_name_t *name, mw_error_t *erro
 	char day[16];
 	char *folder = path_of(root, "profiles", mw_day_text(name->day, day), "");
 	char *from = incoming_path(root, name), *to = stored_path(root, name);
-	int result = make_folder(folder, error);
+	int result = make_day(root, name, error);
 	if (result == 0) {
 		sync_file(from);
 		/* Another command may have moved it. */
@@ -153,8 +168,11 @@ static int compare_names(const void *a, const void *b) {
 static char **list(const char *path, size_t *count) {
 	char **names = NULL;
 	size_t capacity = 0;
-	DIR *folder = opendir(path);
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
 	*count = 0;
+	if (folder == NULL && fd >= 0)
+		close(fd);
 	for (struct dirent *e; folder != NULL && (e = readdir(folder)) != NULL;) {
 		if (e->d_name[0] == '.')
 			continue;
@@ -188,6 +206,26 @@ void mw_files_incoming(const char *root, mw_each_file_t *each, void *context) {
 	char *folder = path_of(root, "incoming", "", "");
 	each_in(folder, each, context);
 	free(folder);
+}
+
+void mw_files_drop_temporaries(const char *root, const char *folder, const char *prefix,
+			       int64_t age_s) {
+	size_t count;
+	char *parent = path_of(root, folder, "", "");
+	char **names = list(parent, &count);
+	for (size_t i = 0; i < count; i++) {
+		struct stat info;
+		char *path = path_of(parent, names[i], "", "");
+		/* SQLite adds an ending to that of the file. */
+		if (strncmp(names[i], prefix, strlen(prefix)) == 0 &&
+		    strstr(names[i], ".tmp") != NULL && lstat(path, &info) == 0 &&
+		    time(NULL) - info.st_mtime >= age_s)
+			unlink(path);
+		free(path);
+		free(names[i]);
+	}
+	free(names);
+	free(parent);
 }
 
 void mw_files_stored(const char *root, mw_each_file_t *each, void *context) {
@@ -235,19 +273,20 @@ int mw_files_drop_day(const char *root, int64_t day, mw_error_t *error) {
 	size_t count;
 	char *folder = path_of(root, "profiles", mw_day_text(day, text), "");
 	char **names = list(folder, &count);
+	int result = 0;
 	for (size_t i = 0; i < count; i++) {
 		mw_file_name_t name;
 		char *path = path_of(folder, names[i], "", "");
-		if (mw_file_name_parse(names[i], &name))
-			unlink(path);
+		if (mw_file_name_parse(names[i], &name) && unlink(path) != 0 && errno != ENOENT &&
+		    errno != EISDIR)
+			result =
+				mw_error_set(error, "%s: cannot remove: %s", path, strerror(errno));
 		free(path);
 		free(names[i]);
 	}
 	free(names);
-	int result = 0;
-	if (rmdir(folder) != 0 && errno != ENOENT)
-		result = mw_error_set(error, "%s: cannot remove the day: %s", folder,
-				      strerror(errno));
+	/* Files of others keep the folder. */
+	rmdir(folder);
 	free(folder);
 	return result;
 }

@@ -32,7 +32,7 @@ bool mw_file_name_parse(const char *text, mw_file_name_t *out);
 /* Makes the directory with its folders. */
 int mw_files_create(const char *root, mw_error_t *error);
 
-/* Writes the put's file in incoming/. */
+/* Writes the put's file in incoming/, and makes its day's folder. */
 int mw_files_write(const char *root, const mw_file_name_t *name, const mw_put_t *put,
 		   const mw_batch_t *batch, mw_error_t *error);
 /* Moves a file of incoming/ to its day's folder.  0 also if it is there already. */
@@ -45,6 +45,11 @@ typedef void mw_each_file_t(void *context, const char *path, const mw_file_name_
 void mw_files_incoming(const char *root, mw_each_file_t *each, void *context);
 void mw_files_stored(const char *root, mw_each_file_t *each, void *context);
 
+/* Removes files of a folder that were begun at least `age_s` seconds ago, and have not got their
+ * names; only those that begin with `prefix`. */
+void mw_files_drop_temporaries(const char *root, const char *folder, const char *prefix,
+			       int64_t age_s);
+
 /* Reads a file back as it was put.  Returns 0: the caller calls mw_stored_free(). */
 typedef struct mw_stored {
 	mw_put_t put; /* its texts belong to `identity`, its profile is `profile` */
@@ -55,7 +60,7 @@ int mw_files_read(const char *path, const mw_file_name_t *name, mw_stored_t *out
 		  mw_error_t *error);
 void mw_stored_free(mw_stored_t *stored);
 
-/* Removes a day's folder. */
+/* Removes a day's profiles, and its folder if nothing else is there.  -1: some are left. */
 int mw_files_drop_day(const char *root, int64_t day, mw_error_t *error);
 
 #endif

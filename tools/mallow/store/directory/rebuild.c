@@ -35,6 +35,8 @@ static void finish_put(void *context, const char *path, const mw_file_name_t *na
 void mw_index_finish_puts(const char *root, mw_database_t *database) {
 	finishing_t f = {root, database};
 	mw_files_incoming(root, finish_put, &f);
+	mw_files_drop_temporaries(root, "incoming", "", ABANDONED_S);
+	mw_files_drop_temporaries(root, "symbols", "", ABANDONED_S);
 }
 
 typedef struct rebuilding {
@@ -74,20 +76,19 @@ static int fill(const char *root, const char *path, size_t *left_out, mw_error_t
 }
 
 int mw_index_rebuild(const char *root, const char *path, size_t *left_out, mw_error_t *error) {
-	char *temporary, *undo_log;
-	if (asprintf(&temporary, "%s.%ld.tmp", path, (long)getpid()) < 0 ||
-	    asprintf(&undo_log, "%s-journal", path) < 0)
+	char *temporary;
+	if (asprintf(&temporary, "%s.%ld.tmp", path, (long)getpid()) < 0)
 		abort();
-	unlink(temporary);
+	/* Those of commands that were killed: the caller has the lock. */
+	mw_files_drop_temporaries(root, ".", strrchr(path, '/') + 1, 0);
 	int result = fill(root, temporary, left_out, error);
-	/* The log belongs to the old file: SQLite would undo with it what the new one holds. */
-	if (result == 0 && unlink(undo_log) != 0 && errno != ENOENT)
-		result = mw_error_set(error, "%s: cannot remove: %s", undo_log, strerror(errno));
+	/* The undo log is the old file's: SQLite would undo with it what the new one holds. */
+	if (result == 0)
+		mw_database_remove_side_files(path);
 	if (result == 0 && rename(temporary, path) != 0)
 		result = mw_error_set(error, "%s: cannot rename: %s", temporary, strerror(errno));
 	if (result != 0)
 		unlink(temporary);
 	free(temporary);
-	free(undo_log);
 	return result;
 }

@@ -13,7 +13,8 @@
  * profiles of a store are left out.  Returns 0; *left_out is their number. */
 int mw_index_rebuild(const char *root, const char *path, size_t *left_out, mw_error_t *error);
 
-/* Moves files of incoming/ that the index has, and removes old ones that it has not. */
+/* Moves files of incoming/ that the index has, and removes old ones that it has not, and those that
+ * commands had only begun to write. */
 void mw_index_finish_puts(const char *root, mw_database_t *database);
 
 #endif

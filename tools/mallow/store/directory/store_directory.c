@@ -145,11 +145,8 @@ static int open_directory(const char *url, const mw_store_options_t *options, bo
 	return result;
 }
 
-/* After a failure: makes a damaged index anew.  True: the caller tries once more. */
-static bool is_mended(directory_t *d, mw_error_t *error) {
-	if (!mw_database_is_damaged(d->database))
-		return false;
-	/* open_index() finds the file that is damaged inside whole: it goes away first. */
+/* Removes a damaged index: open_index() finds the file that is damaged inside whole. */
+static bool remove_index(directory_t *d) {
 	int fd = lock(d, LOCK_EX);
 	if (fd < 0)
 		return false;
@@ -157,7 +154,14 @@ static bool is_mended(directory_t *d, mw_error_t *error) {
 	d->database = NULL;
 	unlink(d->index);
 	unlock(fd);
-	return make_anew(d, error) == 0;
+	return true;
+}
+
+/* After a failure: makes a damaged index anew, and opens the one that another command has made
+ * since.  True: the caller tries once more. */
+static bool is_mended(directory_t *d, mw_error_t *error) {
+	bool is_removed = mw_database_is_damaged(d->database) && remove_index(d);
+	return (is_removed || mw_database_is_replaced(d->database)) && make_anew(d, error) == 0;
 }
 
 static int enter(directory_t *d, const mw_put_t *put, const mw_batch_t *batch,
@@ -200,15 +204,30 @@ static int put_profile(void *self, const mw_put_t *put, const mw_batch_t *batch,
 	return result;
 }
 
-static int drop_day(void *self, int64_t day, mw_error_t *error) {
-	directory_t *d = self;
-	int fd = lock(d, LOCK_SH);
+/* The files go first: as long as one is there, the index names the day, and the next command drops
+ * it.  No profile is on its way to the day's folder meanwhile. */
+static int drop_once(directory_t *d, int64_t day, mw_error_t *error) {
+	int fd = lock(d, LOCK_EX);
+	if (fd < 0)
+		return mw_error_set(error, "%s: cannot lock: %s", d->lock, strerror(errno));
 	mw_database_begin(d->database);
 	mw_index_drop_day(d->database, day);
-	int result = mw_database_end(d->database, d->index, error);
+	int result = mw_database_failed(d->database, d->index, error);
 	if (result == 0)
 		result = mw_files_drop_day(d->root, day, error);
+	if (result == 0)
+		result = mw_database_end(d->database, d->index, error);
+	else
+		mw_database_undo(d->database);
 	unlock(fd);
+	return result;
+}
+
+static int drop_day(void *self, int64_t day, mw_error_t *error) {
+	directory_t *d = self;
+	int result = drop_once(d, day, error);
+	if (result != 0 && is_mended(d, error))
+		result = drop_once(d, day, error);
 	return result;
 }
 
@@ -276,10 +295,11 @@ static int has_symbols(void *self, const char *const *build_ids, size_t count, b
 	return end_question(d, error);
 }
 
-static int put_symbols(void *self, const char *build_id, const mw_batch_t *batch,
-		       const uint64_t *ends, mw_error_t *error) {
-	directory_t *d = self;
+static int put_symbols_once(directory_t *d, const char *build_id, const mw_batch_t *batch,
+			    const uint64_t *ends, mw_error_t *error) {
 	int fd = lock(d, LOCK_SH);
+	if (fd < 0)
+		return mw_error_set(error, "%s: cannot lock: %s", d->lock, strerror(errno));
 	int result = mw_symbols_write(d->root, build_id, batch, ends, error);
 	if (result == 0) {
 		mw_database_begin(d->database);
@@ -287,6 +307,15 @@ static int put_symbols(void *self, const char *build_id, const mw_batch_t *batch
 		result = mw_database_end(d->database, d->index, error);
 	}
 	unlock(fd);
+	return result;
+}
+
+static int put_symbols(void *self, const char *build_id, const mw_batch_t *batch,
+		       const uint64_t *ends, mw_error_t *error) {
+	directory_t *d = self;
+	int result = put_symbols_once(d, build_id, batch, ends, error);
+	if (result != 0 && is_mended(d, error))
+		result = put_symbols_once(d, build_id, batch, ends, error);
 	return result;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "libraries/sqlite.h"
 #include "model/memory.h"
@@ -156,10 +157,14 @@ bool mw_database_is_damaged(const mw_database_t *d) {
 	return code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
 }
 
+bool mw_database_is_replaced(const mw_database_t *d) {
+	return d->last_failure == SQLITE_READONLY_DBMOVED;
+}
+
 bool mw_database_may_retry(const mw_database_t *d) {
 	int code = d->last_failure & 0xff;
-	return code == SQLITE_BUSY || code == SQLITE_LOCKED || code == SQLITE_FULL ||
-	       code == SQLITE_IOERR || code == SQLITE_NOMEM;
+	return mw_database_is_replaced(d) || code == SQLITE_BUSY || code == SQLITE_LOCKED ||
+	       code == SQLITE_FULL || code == SQLITE_IOERR || code == SQLITE_NOMEM;
 }
 
 int mw_database_failed(mw_database_t *d, const char *path, mw_error_t *error) {
@@ -173,25 +178,18 @@ int mw_database_failed(mw_database_t *d, const char *path, mw_error_t *error) {
 	return mw_error_set(error, "%s: %s", path, d->message);
 }
 
-/* Says whether the tables are those of this version; makes them in an empty file. */
-static bool has_tables(mw_database_t *d, bool may_write) {
+/* Says whether the tables are those of this version; makes them in a new file. */
+static bool has_tables(mw_database_t *d, bool is_new) {
 	sqlite3_stmt *version = mw_database_prepare(d, "PRAGMA user_version");
 	bool found = mw_database_step(d, version);
 	int64_t number = found ? mw_sqlite.column_int64(version, 0) : -1;
 	if (version != NULL)
 		mw_sqlite.reset(version);
-	if (number == VERSION || number != 0 || !may_write)
+	if (!is_new)
 		return number == VERSION;
 	mw_database_begin(d);
-	/* Another command may have made them since. */
-	sqlite3_stmt *again = mw_database_prepare(d, "SELECT count(*) FROM sqlite_master");
-	bool is_empty = mw_database_step(d, again) && mw_sqlite.column_int64(again, 0) == 0;
-	if (again != NULL)
-		mw_sqlite.reset(again);
-	if (is_empty) {
-		mw_database_run(d, tables);
-		mw_database_run(d, "PRAGMA user_version=1");
-	}
+	mw_database_run(d, tables);
+	mw_database_run(d, "PRAGMA user_version=1");
 	mw_database_run(d, "COMMIT");
 	return d->failure == 0;
 }
@@ -205,26 +203,74 @@ static void set_up(mw_database_t *d) {
 	mw_database_run(d, "PRAGMA cache_size=-65536");
 }
 
-mw_database_t *mw_database_open(const char *path, bool may_write, bool *is_damaged,
-				bool *is_missing, mw_error_t *error) {
+/* Files beside the database that SQLite reads before anything else. */
+static const char *const side_files[] = {"-journal", "-wal", "-shm"};
+enum { SIDE_FILES = sizeof(side_files) / sizeof(side_files[0]) };
+
+static char *side_path(const char *path, size_t i) {
+	char *side;
+	if (asprintf(&side, "%s%s", path, side_files[i]) < 0)
+		abort();
+	return side;
+}
+
+void mw_database_remove_side_files(const char *path) {
+	for (size_t i = 0; i < SIDE_FILES; i++) {
+		char *side = side_path(path, i);
+		unlink(side);
+		free(side);
+	}
+}
+
+/* Whether SQLite may be given these files.  It would wait for the writer of a pipe.  An undo log
+ * that was left behind names a file that SQLite removes when it has undone the changes: one of
+ * another user is not read if that could have an effect. */
+static bool has_safe_side_files(const char *path, bool may_write) {
+	bool is_safe = true;
+	for (size_t i = 0; i < SIDE_FILES; i++) {
+		struct stat info;
+		char *side = side_path(path, i);
+		if (lstat(side, &info) == 0)
+			is_safe &= S_ISREG(info.st_mode) &&
+				   (!may_write || info.st_uid == geteuid() || info.st_uid == 0);
+		free(side);
+	}
+	return is_safe;
+}
+
+/* Looks at the files before SQLite opens them.  False: `error` says why. */
+static bool is_openable(const char *path, bool may_write, bool *is_damaged, bool *is_missing,
+			mw_error_t *error) {
 	struct stat info;
 	*is_damaged = false;
-	*is_missing = stat(path, &info) != 0 && errno == ENOENT;
-	if (mw_sqlite_load("cannot open the store", error) != 0)
-		return NULL;
-	if (*is_missing && !may_write) {
+	*is_missing = lstat(path, &info) != 0 && errno == ENOENT;
+	if (*is_missing && !may_write)
 		mw_error_set(error, "%s: there is no such file", path);
+	else if (!*is_missing && !S_ISREG(info.st_mode))
+		mw_error_set(error, "%s: this is no regular file; a store's index is one", path);
+	else if (!*is_missing && !has_safe_side_files(path, may_write))
+		*is_damaged = mw_error_set(error, "%s: what is beside it was left by another user",
+					   path) != 0;
+	else
+		return true;
+	return false;
+}
+
+mw_database_t *mw_database_open(const char *path, bool may_write, bool *is_damaged,
+				bool *is_missing, mw_error_t *error) {
+	if (!is_openable(path, may_write, is_damaged, is_missing, error) ||
+	    mw_sqlite_load("cannot open the store", error) != 0)
 		return NULL;
-	}
 	mw_database_t *d = mw_xcalloc(1, sizeof(*d));
-	int flags = may_write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+	int flags = may_write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
+	flags |= *is_missing ? SQLITE_OPEN_CREATE : 0;
 	/* Who may write into the folder does not choose which file elsewhere is written. */
 	flags |= SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW;
 	int code = mw_sqlite.open_v2(path, &d->handle, flags, NULL);
 	note_failure(d, code);
 	if (d->failure == 0)
 		set_up(d);
-	bool is_known = d->failure == 0 && has_tables(d, may_write);
+	bool is_known = d->failure == 0 && has_tables(d, *is_missing);
 	if (is_known && d->failure == 0)
 		return d;
 	*is_damaged = d->failure == 0 || mw_database_is_damaged(d);

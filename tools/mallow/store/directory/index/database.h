@@ -16,11 +16,13 @@
 
 typedef struct mw_database mw_database_t;
 
-/* Opens the file, and makes the tables if `may_write`.  NULL: `error` says why; *is_damaged: it is
- * no index of this version, or cannot be read; *is_missing: there is no file. */
+/* Opens the file, or makes a new one with the tables if `may_write`.  NULL: `error` says why;
+ * *is_damaged: it is no index of this version, or cannot be read; *is_missing: there is no file. */
 mw_database_t *mw_database_open(const char *path, bool may_write, bool *is_damaged,
 				bool *is_missing, mw_error_t *error);
 void mw_database_close(mw_database_t *database); /* NULL is allowed */
+/* Removes the undo log and other files of a database that is not there any more. */
+void mw_database_remove_side_files(const char *path);
 
 /* Returns the statement, ready to be bound; equal texts are prepared once.  `sql` is a literal, or
  * stays as long as the database.  NULL after a failure. */
@@ -56,8 +58,10 @@ void mw_database_end_reading(mw_database_t *database);
 
 /* -1 with `error` if a call failed since the last question. */
 int mw_database_failed(mw_database_t *database, const char *path, mw_error_t *error);
-/* Of the last failure: the file is damaged; it may succeed later. */
+/* Of the last failure: the file is damaged; there is another file of its name; it may succeed
+ * later. */
 bool mw_database_is_damaged(const mw_database_t *database);
+bool mw_database_is_replaced(const mw_database_t *database);
 bool mw_database_may_retry(const mw_database_t *database);
 
 #endif
