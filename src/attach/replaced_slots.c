@@ -5,6 +5,7 @@
 #include <link.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <sys/mman.h>
 
 #include "attach/blob.h"
@@ -217,14 +218,33 @@ static bool is_in_module(const struct dl_phdr_info *info, uint64_t address) {
 	return false;
 }
 
-static void add_slot(const struct dl_phdr_info *info, uintptr_t address, unsigned function) {
+static uint64_t value_at(uintptr_t slot) {
+	return *(volatile uint64_t *)slot;
+}
+
+/* What is done with each slot of a module. */
+typedef void visitor_t(const struct dl_phdr_info *info, uintptr_t address, unsigned function,
+		       bool *is_mixed);
+
+/* Sets *is_mixed if the slot is bound to another allocator's function. */
+static void find_other(const struct dl_phdr_info *info, uintptr_t address, unsigned function,
+		       bool *is_mixed) {
+	uint64_t value = value_at(address);
+	if (function != MW_ATTACH_dlopen && function != MW_ATTACH_prctl && value != 0 &&
+	    value != WORK->original[function] && value != WORK->replacement[function] &&
+	    !is_in_module(info, value))
+		*is_mixed = true;
+}
+
+/* Takes a slot that leads to the allocator's function. An unbound one leads to the module's own
+ * stub, and will be bound to this function unless others of the module are not (RTLD_DEEPBIND). */
+static void add_slot(const struct dl_phdr_info *info, uintptr_t address, unsigned function,
+		     bool *is_mixed) {
 	int protection = protection_of(info, address);
-	if (WORK->slot_count == MW_ATTACH_SLOTS_MAX || protection == 0 ||
-	    address % sizeof(uint64_t) != 0)
+	if (WORK->slot_count == MW_ATTACH_SLOTS_MAX || protection == 0)
 		return;
-	uint64_t value = *(volatile uint64_t *)address;
-	/* Another definition; or an unbound slot, which leads to the module's own stub. */
-	if (value != WORK->original[function] && !is_in_module(info, value))
+	uint64_t value = value_at(address);
+	if (value != WORK->original[function] && (*is_mixed || !is_in_module(info, value)))
 		return;
 	mw_attach_slot_t *slot = &mw_attach_slots[WORK->slot_count];
 	*slot = (mw_attach_slot_t){.address = address,
@@ -235,7 +255,7 @@ static void add_slot(const struct dl_phdr_info *info, uintptr_t address, unsigne
 	WORK->slot_count++;
 }
 
-static void add_slots(const struct dl_phdr_info *info) {
+static void visit_slots(const struct dl_phdr_info *info, visitor_t *visitor, bool *is_mixed) {
 	dynamic_t dynamic = read_dynamic(info);
 	for (unsigned t = 0; t < 2; t++) {
 		const ElfW(Rela) *relocation = dynamic.tables[t];
@@ -246,10 +266,17 @@ static void add_slots(const struct dl_phdr_info *info) {
 			    symbol->st_shndx != SHN_UNDEF)
 				continue;
 			unsigned function = function_of(dynamic.names + symbol->st_name);
-			if (function < MW_ATTACH_FUNCTION_COUNT)
-				add_slot(info, info->dlpi_addr + relocation->r_offset, function);
+			uintptr_t address = info->dlpi_addr + relocation->r_offset;
+			if (function < MW_ATTACH_FUNCTION_COUNT && address % sizeof(uint64_t) == 0)
+				visitor(info, address, function, is_mixed);
 		}
 	}
+}
+
+static void add_slots(const struct dl_phdr_info *info) {
+	bool is_mixed = false;
+	visit_slots(info, find_other, &is_mixed);
+	visit_slots(info, add_slot, &is_mixed);
 }
 
 static bool is_known(const struct dl_phdr_info *info) {
@@ -260,12 +287,48 @@ static bool is_known(const struct dl_phdr_info *info) {
 	return false;
 }
 
-static int see_module(struct dl_phdr_info *info, size_t bytes, void *all_are_seen) {
-	(void)bytes;
-	if (is_known(info) || WORK->module_count == MW_ATTACH_MODULES_MAX)
+/* Takes out slots that do not hold the blob's function any more: their modules were unloaded. */
+static void drop_slots(void) {
+	uint64_t kept = 0;
+	for (uint64_t i = 0; i < WORK->slot_count; i++) {
+		const mw_attach_slot_t *slot = &mw_attach_slots[i];
+		if (slot->replaced && holds(slot, WORK->replacement[slot->function]))
+			mw_attach_slots[kept++] = *slot;
+		else if (slot->replaced)
+			atomic_fetch_sub_explicit(&WORK->slots_replaced, 1, memory_order_relaxed);
+	}
+	WORK->slot_count = kept;
+}
+
+/* One walk through the list of modules. */
+typedef struct walk {
+	bool is_incomplete;
+	bool is_after_unload; /* modules at known addresses may be others */
+} walk_t;
+
+/* Called first in a walk. The lock of dl_iterate_phdr() keeps modules from being unloaded. */
+static void see_unloads(const struct dl_phdr_info *info, size_t bytes, walk_t *walk) {
+	static unsigned long long unloads;
+	const size_t end = offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs;
+	if (bytes < end || info->dlpi_subs == unloads)
+		return;
+	unloads = info->dlpi_subs;
+	walk->is_after_unload = true;
+	drop_slots();
+}
+
+static int see_module(struct dl_phdr_info *info, size_t bytes, void *argument) {
+	walk_t *walk = argument;
+	see_unloads(info, bytes, walk);
+	bool is_there = is_known(info);
+	if (is_there ? !walk->is_after_unload : WORK->module_count == MW_ATTACH_MODULES_MAX)
 		return 0;
 	if (!is_relocated(info)) {
-		*(bool *)all_are_seen = false;
+		walk->is_incomplete = true;
+		return 0;
+	}
+	if (is_there) {
+		add_slots(info);
 		return 0;
 	}
 	mw_attach_modules[WORK->module_count++] = (mw_attach_module_t){
@@ -280,7 +343,7 @@ static int see_module(struct dl_phdr_info *info, size_t bytes, void *all_are_see
 }
 
 bool mw_attach_look_for_modules(void) {
-	bool all_are_seen = true;
+	walk_t walk = {0};
 	int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *) =
 		(void *)WORK->dl_iterate_phdr;
 	if (!iterate)
@@ -288,8 +351,8 @@ bool mw_attach_look_for_modules(void) {
 	if (!mw_attach_lock_slots())
 		return false;
 	if (mw_attach_state() == MW_ATTACH_ON)
-		iterate(see_module, &all_are_seen);
+		iterate(see_module, &walk);
 	mw_attach_show_counts();
 	mw_attach_unlock_slots();
-	return all_are_seen;
+	return !walk.is_incomplete;
 }

@@ -107,7 +107,7 @@ static void put_slots(uint8_t *program) {
 	put(program, DATA_RELOCATIONS, others, sizeof(others));
 	put_word(program, FAKE_MODULES_UNBOUND, FAKE_MODULES_BASE + FAKE_MODULES_CODE + 6);
 	put_word(program, FAKE_MODULES_BOUND, library + FAKE_MODULES_FREE);
-	put_word(program, FAKE_MODULES_OTHER, library + FAKE_MODULES_CODE);
+	put_word(program, FAKE_MODULES_OTHER, library + FAKE_MODULES_DATA);
 	put_word(program, FAKE_MODULES_RELRO, library + FAKE_MODULES_MALLOC);
 }
 

@@ -22,7 +22,7 @@ enum {
 	/* In the data of the program: slots of malloc and free, not used yet and used. */
 	FAKE_MODULES_UNBOUND = 0x3800,
 	FAKE_MODULES_BOUND = 0x3808,
-	/* Words that are left out: another function's address, and outside of the module. */
+	/* Words that are left out: an address of data, and outside of the module. */
 	FAKE_MODULES_OTHER = 0x3810,
 	FAKE_MODULES_OUTSIDE = 0x9000,
 	/* In the library. */

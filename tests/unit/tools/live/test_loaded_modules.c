@@ -63,9 +63,23 @@ static void made_modules_are_read(void) {
 	check_slot(1, FAKE_MODULES_BOUND, MW_ATTACH_free, PROT_READ | PROT_WRITE);
 	check_slot(2, FAKE_MODULES_RELRO, MW_ATTACH_malloc, PROT_READ);
 	CHECK_EQ(slots.unbound, 1);
-	CHECK_EQ(slots.others, 1);   /* another function's address */
+	CHECK_EQ(slots.others, 1);   /* an address of data */
 	CHECK_EQ(slots.left_out, 1); /* outside of the module */
 	CHECK_EQ(slots.modules, 1);
+}
+
+/* A slot that is bound to another function, in code, is a sign that those which are not bound yet
+ * will be bound to others, too. */
+static void unbound_slots_beside_others_are_left_alone(void) {
+	fill();
+	uint64_t other = FAKE_MODULES_BASE + FAKE_MODULES_LIBRARY + FAKE_MODULES_CODE;
+	memcpy(bytes + FAKE_MODULES_OTHER, &other, sizeof(other));
+	CHECK_EQ(read_all(), 0);
+	CHECK_EQ(slots.count, 2);
+	check_slot(0, FAKE_MODULES_BOUND, MW_ATTACH_free, PROT_READ | PROT_WRITE);
+	check_slot(1, FAKE_MODULES_RELRO, MW_ATTACH_malloc, PROT_READ);
+	CHECK_EQ(slots.unbound, 0);
+	CHECK_EQ(slots.others, 2);
 }
 
 /* Pages that the dynamic linker closes later are open yet: their slots are left out for now. */
@@ -144,6 +158,7 @@ static void process_is_read(void) {
 
 int main(void) {
 	RUN(made_modules_are_read);
+	RUN(unbound_slots_beside_others_are_left_alone);
 	RUN(modules_that_are_loaded_now_are_early);
 	RUN(odd_memory_is_left_alone);
 	RUN(ring_ends);

@@ -204,6 +204,12 @@ static uint64_t find_list(const mw_address_space_t *space, const mw_program_star
 	return address;
 }
 
+/* Or a module of it was unloaded meanwhile: the list may be whole a moment later. */
+static int say_damaged(mw_modules_t *out, mw_error_t *error) {
+	out->is_unfinished = true;
+	return mw_error_set(error, "the list of its modules is damaged");
+}
+
 int mw_modules_read(const mw_address_space_t *space, const mw_program_start_t *start,
 		    mw_modules_t *out, mw_error_t *error) {
 	struct r_debug list;
@@ -221,7 +227,7 @@ int mw_modules_read(const mw_address_space_t *space, const mw_program_start_t *s
 	for (size_t i = 0; at != 0; i++, at = (uint64_t)(uintptr_t)link.l_next) {
 		mw_module_t module;
 		if (i == MODULES_MAX || !mw_address_space_read(space, at, &link, sizeof(link)))
-			return mw_error_set(error, "the list of its modules is damaged");
+			return say_damaged(out, error);
 		if (!read_module(space, &link, &module)) {
 			if (i == 0)
 				return mw_error_set(error, "its program is not where the list of "
@@ -233,7 +239,7 @@ int mw_modules_read(const mw_address_space_t *space, const mw_program_start_t *s
 			mw_grow(out->items, &out->capacity, out->count + 1, sizeof(*out->items));
 		out->items[out->count++] = module;
 	}
-	return out->count > 0 ? 0 : mw_error_set(error, "the list of its modules is damaged");
+	return out->count > 0 ? 0 : say_damaged(out, error);
 }
 
 void mw_modules_free(mw_modules_t *modules) {

@@ -3,6 +3,7 @@
 #include "live/loaded/slots.h"
 
 #include <elf.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -32,6 +33,8 @@ typedef struct reading {
 		uint64_t symbol; /* + 1 */
 		unsigned function;
 	} seen[256];
+	/* A slot of the module is bound to another allocator's function. */
+	bool is_mixed;
 } reading_t;
 
 /* Returns mw_attach_function_t of the symbol, or MW_ATTACH_FUNCTION_COUNT. */
@@ -82,10 +85,13 @@ static const mw_map_t *map_of_slot(const reading_t *r, uint64_t address) {
 	return map->is_writable || is_closed_later(r, address) ? map : NULL;
 }
 
-static bool is_own_code(const reading_t *r, uint64_t address) {
+static bool is_code(const reading_t *r, uint64_t address) {
 	const mw_map_t *map = mw_address_space_at(r->space, address);
-	return map != NULL && map->is_code && address >= r->module->start &&
-	       address < r->module->limit;
+	return map != NULL && map->is_code;
+}
+
+static bool is_own_code(const reading_t *r, uint64_t address) {
+	return address >= r->module->start && address < r->module->limit && is_code(r, address);
 }
 
 static void take_slot(reading_t *r, uint64_t address, unsigned function, bool is_jump) {
@@ -104,6 +110,8 @@ static void take_slot(reading_t *r, uint64_t address, unsigned function, bool is
 	bool is_bound = value == r->allocator->functions[function];
 	if (!is_bound && !(is_jump && is_own_code(r, value))) {
 		out->others++;
+		r->is_mixed |= function != MW_ATTACH_dlopen && function != MW_ATTACH_prctl &&
+			       is_code(r, value) && !is_own_code(r, value);
 		return;
 	}
 	out->unbound += !is_bound;
@@ -145,16 +153,31 @@ static void read_table(reading_t *r, const mw_module_table_t *table) {
 	}
 }
 
+/* Slots of the module that are not bound yet would be bound to the other allocator's functions, too
+ * (RTLD_DEEPBIND): a block must not be freed by the one that did not allocate it. */
+static void leave_unbound(const reading_t *r, size_t first) {
+	mw_slots_t *out = r->out;
+	size_t kept = first;
+	for (size_t i = first; i < out->count; i++)
+		if (out->items[i].original == r->allocator->functions[out->items[i].function])
+			out->items[kept++] = out->items[i];
+	out->others += out->count - kept;
+	out->unbound -= out->count - kept;
+	out->count = kept;
+}
+
 void mw_slots_find(const mw_address_space_t *space, const mw_modules_t *modules,
 		   const mw_allocator_t *allocator, mw_slots_t *out) {
 	*out = (mw_slots_t){0};
 	for (size_t i = 0; i < modules->count; i++) {
-		reading_t reading = {space, &modules->items[i], allocator, out, {{0, 0}}};
+		reading_t reading = {space, &modules->items[i], allocator, out, {{0, 0}}, false};
 		size_t before = out->count;
 		if (modules->items[i].symbols == 0 || modules->items[i].names.bytes == 0)
 			continue;
 		read_table(&reading, &modules->items[i].jumps);
 		read_table(&reading, &modules->items[i].data);
+		if (reading.is_mixed)
+			leave_unbound(&reading, before);
 		out->modules += out->count > before;
 	}
 }
