@@ -114,7 +114,7 @@ static MW_NOINLINE void account(mw_attach_thread_t *thread, void *block, size_t 
 
 void mw_attach_account(void *block, size_t bytes, const uintptr_t *frame) {
 	mw_attach_thread_t *thread = mw_attach_thread_while_on();
-	if (!thread || thread->is_inside)
+	if (!thread)
 		return;
 	if (!mw_attach_is_parent()) {
 		thread->until_look_bytes = MW_ATTACH_NEVER;

@@ -206,6 +206,19 @@ static void follow(void) {
 		WORK->reason = MW_ATTACH_REASON_VALUE;
 }
 
+/* The thread is inside of the profiler, or a signal handler of the program has left it from there
+ * by longjmp(3), so that it seems to be there forever. Detaching changes nothing that it may be
+ * changing. */
+static void follow_inside(void) {
+	WORK->reason = MW_ATTACH_REASON_BUSY;
+	if (WORK->request != MW_ATTACH_STOP || !mw_attach_lock_slots())
+		return;
+	if (mw_attach_state() == MW_ATTACH_ON)
+		mw_attach_stop(MW_ATTACH_OFF, MW_ATTACH_REASON_NONE);
+	WORK->reason = MW_ATTACH_REASON_NONE;
+	mw_attach_unlock_slots();
+}
+
 static bool begin(void) {
 	if (!attach.is_started)
 		mw_attach_libc_start();
@@ -227,7 +240,7 @@ void mw_attach_enter(void) {
 				follow();
 			mw_attach_end(mw_attach_entered_thread());
 		} else {
-			WORK->reason = MW_ATTACH_REASON_BUSY;
+			follow_inside();
 		}
 	}
 	/* Pairs with the acquire of the command. */

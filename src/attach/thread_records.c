@@ -135,11 +135,13 @@ mw_attach_thread_t *mw_attach_entered_thread(void) {
 }
 
 bool mw_attach_begin(mw_attach_thread_t *record) {
-	if (record->is_inside)
+	bool is_own = record->thread_id == mw_os_thread_id();
+	/* A thread that ended inside has left its record like that. */
+	if (record->is_inside && is_own)
 		return false;
 	record->is_inside = true;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (MW_UNLIKELY(record->thread_id != mw_os_thread_id())) {
+	if (MW_UNLIKELY(!is_own)) {
 		prepare(record);
 		record->is_inside = true;
 	}

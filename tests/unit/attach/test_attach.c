@@ -428,13 +428,13 @@ static void nested_calls_are_skipped(void) {
 	detach();
 }
 
-/* A thread that is inside enters: nothing is done, and the operation goes on. */
+/* A thread that is inside enters to attach: nothing is done, and the operation goes on. */
 static volatile uint32_t answer;
 
 static size_t entering_usable_size(void *block) {
 	nested = nested + 1;
 	if (nested == 1)
-		answer = host_request(MW_ATTACH_STOP);
+		answer = host_request(MW_ATTACH_START);
 	return malloc_usable_size(block);
 }
 

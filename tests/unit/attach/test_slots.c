@@ -3,7 +3,9 @@
  * them, and with requests while it changes slots. */
 #include "attach_host.h"
 
+#include <malloc.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <unistd.h>
 
 /* Slots whose pages are not as the command saw them are left alone: the dynamic linker is writing a
@@ -75,11 +77,71 @@ static void one_thread_changes_slots(void) {
 	CHECK(dlclose(module) == 0);
 }
 
+/* The profiler calls it, and a thread leaves the profiler by it as by a signal handler. */
+static jmp_buf outside;
+static size_t leave_profiler(void *block) {
+	(void)block;
+	longjmp(outside, 1);
+}
+
+static volatile unsigned calls;
+static size_t count_call(void *block) {
+	calls++;
+	return malloc_usable_size(block);
+}
+
+static void *leave_and_end(void *unused) {
+	if (setjmp(outside) == 0)
+		free(malloc(100));
+	return unused;
+}
+
+static void *allocate(void *unused) {
+	free(malloc(100));
+	return unused;
+}
+
+static void *run(void *(*work)(void *)) {
+	pthread_t thread;
+	CHECK(pthread_create(&thread, NULL, work, NULL) == 0);
+	CHECK(pthread_join(thread, NULL) == 0);
+	return (void *)thread;
+}
+
+/* The thread after it has the same thread pointer, and is recorded. */
+static void thread_ends_in_profiler(void) {
+	CHECK_EQ(host_attach(1), MW_ATTACH_REASON_NONE);
+	host.work->malloc_usable_size = (uintptr_t)leave_profiler;
+	void *first = run(leave_and_end);
+	host.work->malloc_usable_size = (uintptr_t)count_call;
+	calls = 0;
+	void *second = run(allocate);
+	host.work->malloc_usable_size = (uintptr_t)malloc_usable_size;
+	CHECK(first == second);
+	CHECK_EQ(calls, 1);
+	CHECK_EQ(host_request(MW_ATTACH_STOP), MW_ATTACH_REASON_NONE);
+}
+
+/* The last test: this thread is inside from then on. */
+static void thread_inside_detaches(void) {
+	CHECK_EQ(host_attach(1), MW_ATTACH_REASON_NONE);
+	host.work->malloc_usable_size = (uintptr_t)leave_profiler;
+	leave_and_end(NULL);
+	CHECK_EQ(host_request(MW_ATTACH_START), MW_ATTACH_REASON_BUSY);
+	CHECK_EQ(host_request(MW_ATTACH_STOP), MW_ATTACH_REASON_NONE);
+	CHECK_EQ(host.work->state, MW_ATTACH_OFF);
+	for (uint64_t i = 0; i < host.work->slot_count; i++)
+		CHECK(*(const uint64_t *)host.slots[i].address !=
+		      host.work->replacement[host.slots[i].function]);
+}
+
 int main(void) {
 	CHECK_EQ(host_attach(1), MW_ATTACH_REASON_NONE);
 	CHECK_EQ(host.work->slots_refused, 0);
 	CHECK_EQ(host_request(MW_ATTACH_STOP), MW_ATTACH_REASON_NONE);
 	RUN(other_protections_are_refused);
 	RUN(one_thread_changes_slots);
+	RUN(thread_ends_in_profiler);
+	RUN(thread_inside_detaches);
 	return 0;
 }
