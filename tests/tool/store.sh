@@ -74,6 +74,7 @@ mistake() {
     try 2 "$mallow" "${@:2}"
     { [ "$(wc -l <"$work/err")" = 1 ] && has_line "$work/err" "^mallow: .*$1"; } ||
         fail "${*:2}: $(cat "$work/err")"
+    ! has_line "$work/err" hidden || fail "${*:2}: a secret is shown: $(cat "$work/err")"
 }
 mistake "the last is of" top 'store:web?at=-6h'
 mistake "profile of nothing" top 'store:nothing'
@@ -83,6 +84,27 @@ mistake "cannot be combined" top 'store:web?at=-1h&from=-2h'
 mistake "not before" top 'store:web?from=-1h&to=-2h'
 mistake "KEY=VALUE" top 'store:web?version'
 mistake "allowed: service" top 'store:web?per=host'
+mistake "at=2026-02-31: no time" top 'store:web?at=2026-02-31'
+mistake "2026-02-31: there is no such day" store drop 2026-02-31
+mistake "by=: allowed" services 'store:?by='
+mistake "made.pb.gz: .* name it with --service" push made.pb.gz
+for url in clickhouse://me:hidden@127.0.0.1:1/db http://me:hidden@127.0.0.1/db; do
+    mistake "URL" services "$url"
+    mistake "URL" store init "$url"
+    mistake "URL" push made.pb.gz --to "$url"
+    mistake "URL" agent --check --to "$url"
+    MALLOW_STORE=$url mistake "" store hours
+    MALLOW_STORE=$url mistake "" top store:web
+done
+python3 -c 'import socket, time
+server = socket.create_server(("127.0.0.1", 0))
+print(server.getsockname()[1], flush=True)
+time.sleep(60)' >port &
+started+=("$!")
+await 60 test -s port
+mistake "127.0.0.1:$(cat port): no answer in time" push --service web --timeout 0.1 --retry 0 \
+    --to "clickhouse://127.0.0.1:$(cat port)/db" made.pb.gz
+mistake "URL" top clickhouse://me:hidden@127.0.0.1:1/db
 mistake "no store there" services "dir://$work/none"
 mistake "no store; allowed" services here
 mistake "no function's name matches" search nothing

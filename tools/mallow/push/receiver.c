@@ -63,27 +63,14 @@ static const char *http_url(const char *url, protocol_t *protocol) {
 	return NULL;
 }
 
-bool mw_receiver_is_url(const char *text) {
-	protocol_t protocol;
-	return mw_store_is_url(text) || http_url(text, &protocol) != NULL;
-}
-
 /* Refuses what would be a secret on the command line, without showing it. */
 static int check_secrets(const char *url, mw_error_t *error) {
-	const char *host = strstr(url, "://");
-	size_t scheme = host != NULL ? (size_t)(host - url) : 0;
-	if (host == NULL)
+	if (!mw_store_url_has_password(url))
 		return 0;
-	host += 3;
-	size_t length = strcspn(host, "/?#");
-	const char *at = memchr(host, '@', length);
-	if (at != NULL && memchr(host, ':', (size_t)(at - host)) != NULL)
-		return mw_error_set(error,
-				    "%.*s://...@: a URL has no password, because all users can "
-				    "read it; give it with --password-file FILE or "
-				    "MALLOW_PUSH_PASSWORD",
-				    (int)scheme, url);
-	return 0;
+	return mw_error_set(error,
+			    "%.*s://...@: a URL has no password, because all users can read it; "
+			    "give it with --password-file FILE or MALLOW_PUSH_PASSWORD",
+			    (int)(strstr(url, "://") - url), url);
 }
 
 static int check_http(const char *shown, const char *url, mw_error_t *error) {
@@ -176,16 +163,22 @@ static int open_store(mw_receiver_t *r, const mw_receiver_options_t *options, mw
 	return mw_store_open(r->url, &store, true, &r->store, error);
 }
 
+int mw_receiver_check(const char *url, mw_error_t *error) {
+	protocol_t protocol;
+	const char *http = http_url(url, &protocol);
+	if (check_secrets(url, error) != 0)
+		return -1;
+	if (http == NULL && !mw_store_is_url(url))
+		return mw_error_set(error, "--to does not take '%s'; allowed: %s", url, ALLOWED);
+	return http != NULL ? check_http(url, http, error) : 0;
+}
+
 int mw_receiver_open(const char *url, const mw_receiver_options_t *options, mw_receiver_t **out,
 		     mw_error_t *error) {
 	protocol_t protocol = PROTOCOL_STORE;
 	const char *http = http_url(url, &protocol);
 	*out = NULL;
-	if (check_secrets(url, error) != 0)
-		return -1;
-	if (http == NULL && !mw_store_is_url(url))
-		return mw_error_set(error, "--to does not take '%s'; allowed: %s", url, ALLOWED);
-	if (http != NULL && check_http(url, http, error) != 0)
+	if (mw_receiver_check(url, error) != 0)
 		return -1;
 	mw_receiver_t *r = mw_xcalloc(1, sizeof(*r));
 	r->protocol = protocol;

@@ -29,8 +29,8 @@ typedef struct mw_receiver_options {
 	double timeout_seconds; /* for each answer; 0 = a minute */
 } mw_receiver_options_t;
 
-/* True if the text begins like the URL of a receiver. */
-bool mw_receiver_is_url(const char *text);
+/* -1: it is no URL of a receiver, or has a password in it, which the message does not show. */
+int mw_receiver_check(const char *url, mw_error_t *error);
 
 /* Opens a receiver; nothing is sent yet.  -1: the URL is none, or has a password in it; the message
  * does not show it.  The caller calls mw_receiver_close(). */

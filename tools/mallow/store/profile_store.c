@@ -35,6 +35,15 @@ bool mw_store_is_url(const char *text) {
 	return backend_of(text) != NULL;
 }
 
+bool mw_store_url_has_password(const char *url) {
+	const char *host = strstr(url, "://");
+	if (host == NULL)
+		return false;
+	host += strlen("://");
+	const char *at = memrchr(host, '@', strcspn(host, "/?#"));
+	return at != NULL && memchr(host, ':', (size_t)(at - host)) != NULL;
+}
+
 int mw_store_open(const char *url, const mw_store_options_t *options, bool may_create,
 		  mw_store_t **out, mw_error_t *error) {
 	static const mw_store_options_t no_options;

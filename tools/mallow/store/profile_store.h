@@ -48,6 +48,9 @@ typedef struct mw_store_options {
 /* True for dir:///PATH and clickhouse://[USER@]HOST:PORT/DATABASE, perhaps with more behind. */
 bool mw_store_is_url(const char *text);
 
+/* True for SCHEME://USER:PASSWORD@...  Such a URL is refused, and is in no message. */
+bool mw_store_url_has_password(const char *url);
+
 /* Opens a store, which is made if it does not exist and `may_create` is set.  Returns 0: the caller
  * calls mw_store_close(). */
 int mw_store_open(const char *url, const mw_store_options_t *options, bool may_create,

@@ -45,13 +45,7 @@ static int open_receiver(const mw_rules_t *rules, mw_receiver_t **out, mw_error_
 }
 
 int mw_send_check(const mw_rules_t *rules, mw_error_t *error) {
-	if (!mw_receiver_is_url(rules->push))
-		return mw_error_set(
-			error,
-			"push: '%s' is the URL of no receiver; allowed are dir:///PATH, "
-			"clickhouse://, pyroscope+http(s):// and otlp+http(s)://",
-			rules->push);
-	return 0;
+	return mw_receiver_check(rules->push, error);
 }
 
 /* ---- one entry ---- */

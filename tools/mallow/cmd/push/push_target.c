@@ -70,6 +70,13 @@ static mw_send_result_t send_profile(push_job_t *job, mw_profile_t *p, uint64_t 
 		.period = kind->kind != MW_KIND_MAPPED ? p->period : 0,
 		.profile = p,
 	};
+	if (put.identity.service[0] == '\0') {
+		mw_error_set(error,
+			     "%s: the profile does not say which program it is of; name it with "
+			     "--service NAME",
+			     job->target->shown);
+		return MW_SEND_REFUSED;
+	}
 	mw_send_result_t result = mw_receiver_deliver(job->options->receiver, &put, &retry, error);
 	if (result == MW_SEND_DONE)
 		add_words(job, p, kind);

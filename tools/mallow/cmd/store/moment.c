@@ -42,9 +42,11 @@ static bool parse_date(const char *text, int64_t *time_ns) {
 		bool is_utc = end != NULL && strcmp(end, "Z") == 0;
 		if (end == NULL || (*end != '\0' && !is_utc))
 			continue;
+		int day = then.tm_mday;
 		time_t found = is_utc ? timegm(&then) : mktime(&then);
 		*time_ns = (int64_t)found * SECOND_NS;
-		return found >= 0;
+		/* The C library takes the 31st of February for the 3rd of March. */
+		return found >= 0 && then.tm_mday == day;
 	}
 	return false;
 }

@@ -36,10 +36,19 @@ static char *whole_text(const char *text, mw_error_t *error) {
 	return whole;
 }
 
+static int refuse_password(const char *url, mw_error_t *error) {
+	if (!mw_store_url_has_password(url))
+		return 0;
+	return mw_error_set(error, "the URL of a store has no password, because all users can read "
+				   "it; give it in " MW_STORE_PASSWORD_VARIABLE);
+}
+
 int mw_question_parse_store(const char *text, int64_t now_ns, mw_question_t *out,
 			    mw_error_t *error) {
 	char *whole;
 	const char *store = text != NULL ? text : MW_STORE_DEFAULT;
+	if (refuse_password(store, error) != 0)
+		return -1;
 	if (!mw_question_is(store))
 		return mw_error_set(error,
 				    "%s: no store; allowed: dir:///PATH, "
@@ -150,6 +159,9 @@ static int take_pair(char *pair, times_t *times, mw_question_t *q, size_t *capac
 		return take_kind(value, q, error);
 	if (strcmp(pair, "per") == 0)
 		return take_per(value, q, error);
+	if (strcmp(pair, "by") == 0 && value[0] == '\0')
+		return mw_error_set(error, "by=: allowed: service, host, version, instance, "
+					   "build_id, or a label");
 	if (strcmp(pair, "by") == 0)
 		q->range.by = strcmp(value, "service") == 0 ? NULL : value;
 	else if (strcmp(pair, "service") == 0)
@@ -189,11 +201,11 @@ int mw_question_parse(const char *text, mw_kind_t standard, int64_t now_ns, mw_q
 	out->texts = out->store = whole_text(text, error);
 	if (out->store == NULL)
 		return -1;
-	int result = 0;
+	int result = refuse_password(out->store, error);
 	char *question = strchr(out->store, '?');
 	if (question != NULL)
 		*question++ = '\0';
-	for (char *pair = question != NULL ? strtok_r(question, "&", &rest) : NULL;
+	for (char *pair = question != NULL && result == 0 ? strtok_r(question, "&", &rest) : NULL;
 	     pair != NULL && result == 0; pair = strtok_r(NULL, "&", &rest))
 		result = take_pair(pair, &times, out, &capacity, error);
 	if (result == 0)

@@ -18,7 +18,9 @@
 /* Profiles that come later than this are rare; --older makes the job look further back. */
 #define HOURS_NS (26 * HOUR_NS)
 
-#define DEFAULT_STORE_MISSING "store: STORE is missing; name it, or set MALLOW_STORE"
+#define DEFAULT_STORE_MISSING                                                                      \
+	"store: STORE is missing; name it, or set MALLOW_STORE: dir:///PATH or "                   \
+	"clickhouse://[USER@]HOST:PORT/DATABASE"
 
 typedef struct request {
 	const mw_arguments_t *arguments;
@@ -112,7 +114,11 @@ static int parse_day(const char *text, int64_t *day, mw_error_t *error) {
 	const char *end = strptime(text, "%Y-%m-%d", &date);
 	if (end == NULL || *end != '\0' || strlen(text) != strlen("2026-11-30"))
 		return mw_error_set(error, "%s: no day; allowed: a date such as 2026-11-30", text);
+	int day_of_month = date.tm_mday;
 	*day = timegm(&date) / (DAY_NS / SECOND_NS);
+	/* timegm() takes the 31st of February for the 3rd of March. */
+	if (date.tm_mday != day_of_month)
+		return mw_error_set(error, "%s: there is no such day", text);
 	return 0;
 }
 
@@ -185,12 +191,17 @@ static int drop(request_t *r) {
 static int take_operands(const char *const *operands, size_t count, request_t *r) {
 	const char *standard = getenv(MW_STORE_VARIABLE);
 	for (size_t i = 0; i < count; i++) {
+		if (mw_store_url_has_password(operands[i]))
+			return mw_error_set(r->error,
+					    "the URL of a store has no password, because all users "
+					    "can read it; give it "
+					    "in " MW_STORE_PASSWORD_VARIABLE);
 		if (mw_store_is_url(operands[i]))
 			r->stores[r->store_count++] = operands[i];
 		else
 			r->others[r->other_count++] = operands[i];
 	}
-	if (r->store_count == 0 && standard != NULL && standard[0] != '\0')
+	if (r->store_count == 0 && standard != NULL && mw_store_is_url(standard))
 		r->stores[r->store_count++] = standard;
 	return r->store_count > 0 ? 0 : mw_error_set(r->error, DEFAULT_STORE_MISSING);
 }

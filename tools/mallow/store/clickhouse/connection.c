@@ -46,15 +46,15 @@ int mw_clickhouse_parse(const char *url, const mw_store_options_t *options, mw_c
 	*out = (mw_clickhouse_t){.timeout_seconds = TIMEOUT_SECONDS};
 	if (at == NULL)
 		return mw_error_set(error, "%s: no URL of ClickHouse; " ALLOWED, url);
+	/* The URL is not repeated: it holds the password. */
+	if (mw_store_url_has_password(url))
+		return mw_error_set(error, "the URL of ClickHouse holds a password, which others "
+					   "see in the list of processes; give it in a file or the "
+					   "environment");
 	at += strlen("://");
 	size_t authority = strcspn(at, "/?#");
 	const char *user_end = memchr(at, '@', authority);
 	if (user_end != NULL) {
-		/* The URL is not repeated: it holds the password. */
-		if (memchr(at, ':', (size_t)(user_end - at)) != NULL)
-			return mw_error_set(error, "the URL of ClickHouse holds a password, which "
-						   "others see in the list of processes; give it "
-						   "in a file or the environment");
 		authority -= (size_t)(user_end - at) + 1;
 		out->user = cut(&at, (size_t)(user_end - at), 1);
 	}
@@ -164,11 +164,14 @@ static mw_client_result_t send_again(mw_clickhouse_t *self, const mw_client_requ
 	return mw_client_send(self->client, request, answer, error);
 }
 
-/* Makes an error of the client's: the URL with its settings tells nobody anything. */
-static int set_failure(const mw_clickhouse_t *self, const mw_error_t *failure, mw_error_t *error) {
-	const char *what = strstr(failure->text, ": cannot ");
+/* Makes an error of the client's, which begins with the URL: its settings tell nobody anything. */
+static int set_failure(const mw_clickhouse_t *self, const char *url, const mw_error_t *failure,
+		       mw_error_t *error) {
+	size_t length = strlen(url);
+	bool has_url = strncmp(failure->text, url, length) == 0 &&
+		       strncmp(failure->text + length, ": ", strlen(": ")) == 0;
 	return mw_error_set(error, "%s: %s", self->address,
-			    what != NULL ? what + strlen(": ") : failure->text);
+			    has_url ? failure->text + length + strlen(": ") : failure->text);
 }
 
 typedef struct request {
@@ -225,7 +228,8 @@ static int send_request(mw_clickhouse_t *self, const request_t *request, mw_answ
 	self->may_retry = result == MW_CLIENT_LOST || result == MW_CLIENT_TIMED_OUT;
 	out->body = answer.text != NULL ? answer.text : mw_xstrdup("");
 	out->length = answer.text != NULL ? answer.bytes : 0;
-	int failed = result != MW_CLIENT_ANSWERED ? set_failure(self, &failure, error) : 0;
+	int failed =
+		result != MW_CLIENT_ANSWERED ? set_failure(self, url.text, &failure, error) : 0;
 	if (failed == 0 && answer.status != STATUS_FINE)
 		failed = set_refusal(self, answer.status, out, error);
 	mw_sql_free(&url);
