@@ -10,16 +10,18 @@
 __attribute__((used)) char mw_attach_stack[STACK_BYTES] MW_SPARSE __attribute__((aligned(64)));
 /* Registers of floating point: what xsave64 writes for x87, SSE, AVX and AVX-512, at most. */
 __attribute__((used)) char mw_attach_vectors[4096] __attribute__((aligned(64)));
-__attribute__((used)) uint32_t mw_attach_is_entered;
+/* The process in which a thread is inside; 0: none. If that is not the calling one, the thread was
+ * its parent's when it was forked. */
+__attribute__((used)) uint32_t mw_attach_entered_process;
 
 #define TEXT_OF_NUMBER(number) #number
 #define TEXT_OF(number) TEXT_OF_NUMBER(number)
 _Static_assert(sizeof(mw_attach_frame_t) == 160, "20 words");
 
 /* A second thread that comes while one is inside only restores its registers: the request is then
- * answered by the first one. Numbers: 14 is rt_sigprocmask(2), 2 SIG_SETMASK, 8 the bytes of a
- * signal set. 0xe7: x87, SSE, AVX, AVX-512. iretq restores flags, stack pointer and program counter
- * at once, and no word below the thread's stack pointer is read after it. */
+ * answered by the first one. Numbers: 39 is getpid(2), 14 rt_sigprocmask(2), 2 SIG_SETMASK, 8 the
+ * bytes of a signal set. 0xe7: x87, SSE, AVX, AVX-512. iretq restores flags, stack pointer and
+ * program counter at once, and no word below the thread's stack pointer is read after it. */
 #if defined(__x86_64__)
 /* clang-format off */
 __asm__(".pushsection .text.unlikely,\"ax\",@progbits\n"
@@ -32,8 +34,14 @@ __asm__(".pushsection .text.unlikely,\"ax\",@progbits\n"
 	"endbr64\n"
 	"cld\n"
 	"movq %rsp, %rbx\n"
-	"lock btsl $0, mw_attach_is_entered(%rip)\n"
-	"jc 1f\n"
+	"movl $39, %eax\n"
+	"syscall\n"
+	"movl %eax, %ecx\n"
+	"movl mw_attach_entered_process(%rip), %eax\n"
+	"cmpl %ecx, %eax\n"
+	"je 1f\n"
+	"lock cmpxchgl %ecx, mw_attach_entered_process(%rip)\n"
+	"jne 1f\n"
 	/* blocks all signals */
 	"movl $-1, -64(%rbx)\n"
 	"movl $-1, -60(%rbx)\n"
@@ -54,7 +62,7 @@ __asm__(".pushsection .text.unlikely,\"ax\",@progbits\n"
 	"xorl %edx, %edx\n"
 	"xrstor64 mw_attach_vectors(%rip)\n"
 	"leaq -64(%rbx), %rsp\n"
-	"movl $0, mw_attach_is_entered(%rip)\n"
+	"movl $0, mw_attach_entered_process(%rip)\n"
 	/* puts the blocked signals back */
 	"movl $2, %edi\n"
 	"leaq -56(%rbx), %rsi\n"

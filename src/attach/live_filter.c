@@ -26,16 +26,14 @@ typedef struct table {
 } table_t;
 
 static _Atomic(table_t *) current; /* NULL: none yet */
-static _Atomic bool is_locked;
-/* Odd while entries move. */
-static _Atomic uint32_t moves;
 
 static bool lock(void) {
 	for (unsigned i = 0; i < TRIES; i++) {
 		bool nobody = false;
 		/* Acquire pairs with the release in unlock(). */
-		if (atomic_compare_exchange_strong_explicit(
-			    &is_locked, &nobody, true, memory_order_acquire, memory_order_relaxed))
+		if (atomic_compare_exchange_strong_explicit(&mw_attach_wiped.live_is_locked,
+							    &nobody, true, memory_order_acquire,
+							    memory_order_relaxed))
 			return true;
 		mw_os_back_off(i);
 	}
@@ -43,7 +41,7 @@ static bool lock(void) {
 }
 
 static void unlock(void) {
-	atomic_store_explicit(&is_locked, false, memory_order_release);
+	atomic_store_explicit(&mw_attach_wiped.live_is_locked, false, memory_order_release);
 }
 
 static size_t mask_of(const table_t *table) {
@@ -87,10 +85,12 @@ static uint32_t look(uintptr_t address) {
 uint32_t mw_attach_live_find(uintptr_t address) {
 	for (unsigned i = 0; i < LOOKS; i++) {
 		/* Acquire and fence: pair with those in begin_moves() and end_moves(). */
-		uint32_t before = atomic_load_explicit(&moves, memory_order_acquire);
+		uint32_t before =
+			atomic_load_explicit(&mw_attach_wiped.live_moves, memory_order_acquire);
 		uint32_t record = look(address);
 		atomic_thread_fence(memory_order_acquire);
-		if (before % 2 == 0 && before == atomic_load_explicit(&moves, memory_order_relaxed))
+		if (before % 2 == 0 && before == atomic_load_explicit(&mw_attach_wiped.live_moves,
+								      memory_order_relaxed))
 			return record;
 		mw_os_relax();
 	}
@@ -102,12 +102,12 @@ uint32_t mw_attach_live_find(uintptr_t address) {
 }
 
 static void begin_moves(void) {
-	atomic_fetch_add_explicit(&moves, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&mw_attach_wiped.live_moves, 1, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
 }
 
 static void end_moves(void) {
-	atomic_fetch_add_explicit(&moves, 1, memory_order_release);
+	atomic_fetch_add_explicit(&mw_attach_wiped.live_moves, 1, memory_order_release);
 }
 
 /* Makes a table of twice the size. Called with the lock. */

@@ -44,6 +44,9 @@ typedef struct mw_attach_wiped {
 	_Atomic uint8_t filter[65536];
 	bool is_parent; /* false: a forked child, or nothing is attached yet */
 	_Atomic bool slots_are_locked;
+	/* Of live_filter.c. A thread that had the lock is not in the child. */
+	_Atomic bool live_is_locked;
+	_Atomic uint32_t live_moves; /* odd while entries move */
 } mw_attach_wiped_t;
 extern __attribute__((visibility("hidden"))) mw_attach_wiped_t mw_attach_wiped;
 

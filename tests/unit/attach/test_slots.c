@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* Slots whose pages are not as the command saw them are left alone: the dynamic linker is writing a
@@ -122,6 +123,43 @@ static void thread_ends_in_profiler(void) {
 	CHECK_EQ(host_request(MW_ATTACH_STOP), MW_ATTACH_REASON_NONE);
 }
 
+/* A child that another thread forks while one is in the entry code has that thread's mark, but not
+ * the thread. It says by its status whether it is such a child, and whether it is answered. */
+enum { FORKS = 3000, OF_AN_ENTRY = 7 };
+
+static int ask_in_child(void) {
+	bool is_of_entry = host.work->requested != host.work->answered;
+	CHECK_EQ(host_request(MW_ATTACH_STOP), MW_ATTACH_REASON_NONE);
+	return is_of_entry ? OF_AN_ENTRY : 0;
+}
+
+static _Atomic bool has_forked;
+
+static void *fork_often(void *unused) {
+	for (unsigned i = 0, found = 0; i < FORKS && found < 2; i++) {
+		int status = -1;
+		pid_t child = fork();
+		if (child == 0)
+			_exit(ask_in_child());
+		CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
+		CHECK(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == OF_AN_ENTRY);
+		found += WEXITSTATUS(status) == OF_AN_ENTRY;
+	}
+	has_forked = true;
+	return unused;
+}
+
+static void children_of_an_entry_answer(void) {
+	pthread_t thread;
+	host_list();
+	CHECK(pthread_create(&thread, NULL, fork_often, NULL) == 0);
+	while (!has_forked) {
+		CHECK_EQ(host_request(MW_ATTACH_START), MW_ATTACH_REASON_NONE);
+		CHECK_EQ(host_request(MW_ATTACH_STOP), MW_ATTACH_REASON_NONE);
+	}
+	CHECK(pthread_join(thread, NULL) == 0);
+}
+
 /* The last test: this thread is inside from then on. */
 static void thread_inside_detaches(void) {
 	CHECK_EQ(host_attach(1), MW_ATTACH_REASON_NONE);
@@ -142,6 +180,7 @@ int main(void) {
 	RUN(other_protections_are_refused);
 	RUN(one_thread_changes_slots);
 	RUN(thread_ends_in_profiler);
+	RUN(children_of_an_entry_answer);
 	RUN(thread_inside_detaches);
 	return 0;
 }
