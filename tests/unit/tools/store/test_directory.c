@@ -246,6 +246,27 @@ static void full_disk(void) {
 	remove_root();
 }
 
+/* A drop is what makes room: its files go although the index cannot be changed. */
+static void drop_on_a_full_disk(void) {
+	struct rlimit old, small;
+	uint64_t count;
+	make_root();
+	CHECK(put(1, 100) == 0);
+	CHECK(put(100000, 1000) == 0);
+	CHECK(getrlimit(RLIMIT_FSIZE, &old) == 0);
+	small = old;
+	small.rlim_cur = 1;
+	CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
+	CHECK(drop(0, 0) == -1);
+	CHECK(setrlimit(RLIMIT_FSIZE, &old) == 0);
+	CHECK_EQ(files_in("profiles"), 1);
+	live_bytes(&count);
+	CHECK_EQ(count, 2); /* a later drop finds the day */
+	CHECK(drop(0, 0) == 0);
+	check_live(1007, 1);
+	remove_root();
+}
+
 static void damage(off_t at, unsigned char with, size_t length) {
 	char path[100], bytes[4096];
 	memset(bytes, with, sizeof(bytes));
@@ -505,6 +526,7 @@ int main(void) {
 	RUN(stores_once);
 	RUN(killed_at_each_step);
 	RUN(full_disk);
+	RUN(drop_on_a_full_disk);
 	RUN(damaged_index);
 	RUN(replaced_index);
 	RUN(irregular_index);

@@ -205,20 +205,18 @@ static int put_profile(void *self, const mw_put_t *put, const mw_batch_t *batch,
 }
 
 /* The files go first: as long as one is there, the index names the day, and the next command drops
- * it.  No profile is on its way to the day's folder meanwhile. */
+ * it.  On a full disk that also makes room for the undo log of the index.  No profile is on its way
+ * to the day's folder meanwhile. */
 static int drop_once(directory_t *d, int64_t day, mw_error_t *error) {
 	int fd = lock(d, LOCK_EX);
 	if (fd < 0)
 		return mw_error_set(error, "%s: cannot lock: %s", d->lock, strerror(errno));
-	mw_database_begin(d->database);
-	mw_index_drop_day(d->database, day);
-	int result = mw_database_failed(d->database, d->index, error);
-	if (result == 0)
-		result = mw_files_drop_day(d->root, day, error);
-	if (result == 0)
+	int result = mw_files_drop_day(d->root, day, error);
+	if (result == 0) {
+		mw_database_begin(d->database);
+		mw_index_drop_day(d->database, day);
 		result = mw_database_end(d->database, d->index, error);
-	else
-		mw_database_undo(d->database);
+	}
 	unlock(fd);
 	return result;
 }
