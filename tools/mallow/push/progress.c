@@ -22,6 +22,9 @@
 #include "push/delta.h"
 
 #define KEPT_SECONDS (14 * 86400)
+#define LOOK_SECONDS 86400
+/* Its time is that of the last look for old files. */
+#define LOOKED ".looked"
 #define COMMENT "mallow-push: "
 
 struct mw_progress {
@@ -64,12 +67,29 @@ static int make_folder(const char *folder, mw_error_t *error) {
 	return 0;
 }
 
+/* Says whether the folder was not looked through for a day, and notes that it is now: there may be
+ * a file for each process of a month, and a push of each comes every few minutes. */
+static bool is_look_due(int folder) {
+	struct stat info;
+	time_t now = time(NULL);
+	if (fstatat(folder, LOOKED, &info, AT_SYMLINK_NOFOLLOW) == 0 && info.st_mtime <= now &&
+	    info.st_mtime + LOOK_SECONDS > now)
+		return false;
+	int fd = openat(folder, LOOKED, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd >= 0) {
+		futimens(fd, NULL);
+		close(fd);
+	}
+	return true;
+}
+
 static void remove_old(const char *folder) {
 	DIR *entries = opendir(folder);
 	struct stat info;
 	if (entries == NULL)
 		return;
-	for (struct dirent *entry; (entry = readdir(entries)) != NULL;)
+	bool is_due = is_look_due(dirfd(entries));
+	for (struct dirent *entry; is_due && (entry = readdir(entries)) != NULL;)
 		if (entry->d_name[0] != '.' &&
 		    fstatat(dirfd(entries), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    S_ISREG(info.st_mode) && info.st_mtime + KEPT_SECONDS < time(NULL))

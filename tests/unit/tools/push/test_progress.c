@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * test_progress.c -- counts since the last push: differences, resets, stacks that are given up; the
  * files that keep them; waits between attempts; secrets. */
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "push/delta.h"
 #include "push/progress.h"
@@ -139,6 +142,35 @@ static void put_file(const char *name, const char *text) {
 	chmod(path, 0600);
 }
 
+static void set_age(const char *name, time_t seconds) {
+	char path[256];
+	const struct timespec then[2] = {{.tv_sec = time(NULL) - seconds},
+					 {.tv_sec = time(NULL) - seconds}};
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	CHECK_EQ(utimensat(AT_FDCWD, path, then, 0), 0);
+}
+
+/* Puts an old file into the folder.  Returns whether a push leaves it there. */
+static bool stays(void) {
+	char path[256];
+	put_file("old.base.pb.gz", "x");
+	set_age("old.base.pb.gz", 15 * 86400);
+	mw_progress_close(opened("1.2.3.heap"));
+	snprintf(path, sizeof(path), "%s/old.base.pb.gz", folder);
+	return access(path, F_OK) == 0;
+}
+
+/* A host with many processes pushes each of them every few minutes. */
+static void old_files_are_looked_for_once_a_day(void) {
+	mw_progress_close(opened("1.2.3.heap"));
+	CHECK(stays());
+	set_age(".looked", 86401);
+	CHECK(!stays());
+	set_age(".looked", -86401); /* the clock was ahead */
+	CHECK(!stays());
+	CHECK(stays());
+}
+
 static void damaged_files_are_named(void) {
 	mw_progress_t *progress = opened("7.7.7.heap");
 	mw_pending_t batch;
@@ -225,6 +257,7 @@ int main(void) {
 	RUN(what_is_prepared_has_the_kinds_types_only);
 	RUN(counts_since_the_last_push);
 	RUN(a_batch_is_repeated_until_it_is_committed);
+	RUN(old_files_are_looked_for_once_a_day);
 	RUN(damaged_files_are_named);
 	RUN(waits_double_within_the_limit);
 	RUN(secrets_from_files_and_variables);
