@@ -150,6 +150,24 @@ says out "note +attach +'mallow attach $pid' cannot: it is a static program"
 refused 'static program.*attach --outside [0-9]'
 ends "static"
 
+# It defines malloc, and its own calls have no slot.
+cat >own.c <<'END'
+#include <stddef.h>
+static char pool[65536];
+static size_t used;
+void *malloc(size_t bytes) {
+    used += (bytes + 15) / 16 * 16;
+    return &pool[used - (bytes + 15) / 16 * 16];
+}
+void free(void *block) {
+    (void)block;
+}
+END
+cc -O1 -fno-builtin -rdynamic -o own "$here/attach_epoll.c" own.c || fail "cc"
+asleep ./own
+refused 'its malloc is a part of the program'
+ends "a program that defines malloc"
+
 cc -O1 -g -fsanitize=address -o asan "$here/attach_epoll.c" 2>/dev/null && {
     asleep ./asan
     refused 'sanitizer'

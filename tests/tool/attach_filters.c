@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
- * attach_filters.c thread|later|copied -- for `mallow attach`: filters of system calls (seccomp(2))
- * that allow little more than libc's malloc needs, and end the program at any other call.
- *   thread  a second thread sets one before the program says "ready", and allocates all the while
- *   later   at the end of its input the program sets one, and allocates
- *   copied  the same, through addresses of malloc and free that it copies before
- * At the end of its input the program ends with status 0. */
+ * attach_filters.c before|thread|later|copied -- for `mallow attach`: filters of system calls
+ * (seccomp(2)) that allow little more than libc's malloc needs, and end the program at any other
+ * call. before  the program sets one before it says "ready" thread  a second thread sets one before
+ * the program says "ready", and allocates all the while later   at the end of its input the program
+ * sets one, and allocates copied  the same, through addresses of malloc and free that it copies
+ * before At the end of its input the program ends with status 0. */
 #define _GNU_SOURCE
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -26,6 +26,8 @@
 static void set_filter(void) {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		ALLOW(SYS_read),
+		ALLOW(SYS_write),
 		ALLOW(SYS_exit_group),
 		ALLOW(SYS_exit),
 		ALLOW(SYS_brk),
@@ -78,13 +80,16 @@ int main(int argc, char **argv) {
 		return 1;
 	while (has_thread && !is_set)
 		usleep(1000);
+	bool has_filter = argc > 1 && strcmp(argv[1], "before") == 0;
+	setvbuf(stdout, NULL, _IONBF, 0); /* the filter forbids to ask for the kind of file */
+	if (has_filter)
+		set_filter();
 	puts("ready");
-	fflush(stdout);
 	while (read(0, &byte, 1) > 0)
 		free(malloc(100000));
 	if (argc > 1 && strcmp(argv[1], "copied") == 0)
 		copy_functions();
-	if (!has_thread) {
+	if (!has_thread && !has_filter) {
 		churn();
 		set_filter();
 		churn();

@@ -11,6 +11,16 @@ source "$here/without_mallow.bash"
 # Calls through slots, and addresses that are read from them.
 cc -O1 -g -fno-builtin -fPIC -pthread -o filters "$here/attach_filters.c" || fail "cc"
 
+asleep ./filters before
+await 60 grep -q '^State:.S' "/proc/$pid/status"
+cp "/proc/$pid/maps" before
+try 2 "$mallow" attach "$pid"
+one_line_error
+says err "it filters its system calls, and (the filter forbids|only root can read)"
+cp "/proc/$pid/maps" after
+cmp -s before after || fail "a refused process has other mappings: $(diff before after)"
+ends "a program with a filter"
+
 asleep ./filters thread
 try 2 "$mallow" attach --exact "$pid"
 one_line_error

@@ -190,8 +190,11 @@ static int find_allocator(int pid, mw_attach_target_t *target, mw_error_t *error
 	if (status == 0)
 		status = mw_allocator_find(&target->space, &target->modules, &target->allocator,
 					   &why);
-	if (status != 0)
+	if (status != 0) {
+		/* At the program's start the list has the program only, and counts as finished. */
+		target->is_early = true;
 		return mw_error_set(error, "pid %d: %s; start it with 'mallow run'", pid, why.text);
+	}
 	if (has_sanitizer(target))
 		return mw_error_set(error,
 				    "pid %d: it is built with a sanitizer, whose allocator is its "
