@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * fork_storm.c -- 3,000 children, eight at a time, while two threads of the parent allocate; each
- * child allocates, frees what the parent had allocated, starts a thread now and then, and exits. */
+ * fork_storm.c -- children, eight at a time, while two threads of the parent allocate; each child
+ * allocates, frees what the parent had allocated, starts a thread now and then, and exits. 3,000
+ * children, or three times MALLOW_TEST_FORKS in the environment. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
@@ -8,7 +9,7 @@
 
 #include "programs.h"
 
-enum { CHILDREN = 3000, AT_ONCE = 8, KEPT = 200 };
+enum { AT_ONCE = 8, KEPT = 200 };
 
 static atomic_bool done;
 
@@ -60,6 +61,8 @@ static void child(int number, char **inherited) {
 
 int main(void) {
 	must_be_mallow();
+	const char *forks = getenv("MALLOW_TEST_FORKS");
+	int children = 3 * (forks ? atoi(forks) : 1000);
 	pthread_t threads[2];
 	for (size_t i = 0; i < 2; i++)
 		MUST(pthread_create(&threads[i], NULL, churn, (void *)(i + 1)) == 0);
@@ -69,8 +72,8 @@ int main(void) {
 		inherited[i][0] = (char)i;
 	}
 	int running = 0;
-	for (int number = 0; number < CHILDREN || running > 0;) {
-		if (number < CHILDREN && running < AT_ONCE) {
+	for (int number = 0; number < children || running > 0;) {
+		if (number < children && running < AT_ONCE) {
 			pid_t pid = fork();
 			MUST(pid >= 0);
 			if (pid == 0) {
@@ -95,6 +98,6 @@ int main(void) {
 		MUST(pthread_join(threads[i], NULL) == 0);
 	for (int i = 0; i < KEPT; i++)
 		free(inherited[i]);
-	printf("%d children\n", CHILDREN);
+	printf("%d children\n", children);
 	return 0;
 }
