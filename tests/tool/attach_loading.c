@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * attach_loading.c [PROGRAM] -- loads ./slow.so, and says "ready". Then it allocates in that module
- * until its input ends. With -DMODULE it is that module: its relocation begins with the word
- * "relocating", and ends 0.3 s later; so long the pages are open that the dynamic linker closes
- * then. */
+ * attach_loading.c -- loads ./slow.so, and says "ready". Then it allocates in that module until its
+ * input ends. With -DLINKED it is linked with it. With -DMODULE it is that module: its relocation
+ * begins with the word "relocating", and ends 0.3 s later; so long the pages are open that the
+ * dynamic linker closes then. */
 #include <sys/syscall.h>
 
 #ifdef MODULE
@@ -50,8 +50,15 @@ void *allocate_in_module(void) {
 #include <stdio.h>
 #include <stdlib.h>
 
+#ifdef LINKED
+void *allocate_in_module(void);
+#endif
+
 int main(void) {
 	struct pollfd input = {.fd = 0, .events = POLLIN};
+#ifdef LINKED
+	void *(*allocate)(void) = allocate_in_module;
+#else
 	void *module = dlopen("./slow.so", RTLD_NOW);
 	void *(*allocate)(void) =
 		module ? (void *(*)(void))dlsym(module, "allocate_in_module") : NULL;
@@ -59,6 +66,7 @@ int main(void) {
 		fprintf(stderr, "%s\n", dlerror());
 		return 1;
 	}
+#endif
 	puts("ready");
 	fflush(stdout);
 	while (poll(&input, 1, 1) == 0)

@@ -11,7 +11,7 @@ int main(void) {
 	return kept[0] == NULL;
 }
 EOS
-conf=prof:true
+conf=prof_sample:65536
 # starts_as NAME: a process of this name that holds 3 MB, and whose pid is in $pid.
 starts_as() {
     local answer

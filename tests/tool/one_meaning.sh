@@ -12,7 +12,7 @@ int main(void) {
 	return kept[0] == NULL;
 }
 END
-conf=background_thread:true
+conf=background_thread:true,prof_sample:65536
 start_ready ./steps
 waiter=$pid
 

@@ -311,6 +311,9 @@ void mw_control_poll(void) {
 
 /* Called with the lock. */
 static void publish(void) {
+	/* A tool may have a thread answer before the options are read. */
+	if (control.process_id == 0)
+		return;
 	make_tables();
 	if (control.secure || !mw_control_has_tables() || mw_published_exists())
 		return;

@@ -22,14 +22,13 @@
 #include "live/process/process.h"
 #include "model/memory.h"
 
-/* How often, and how many times, a process is asked for the state file that it was had to publish.
- */
-#define PUBLISH_LOOK_NS 2000000
-#define PUBLISH_LOOKS 250u
-/* How often, and how many times, a process that ends is looked at. To give back gigabytes takes it
- * a second. */
-#define END_LOOK_NS 2000000
-#define END_LOOKS 1000u
+/* How many times a process is asked for the state file that it was had to publish, after how many
+ * of these it is had to do so again, and how long it may take to start. */
+enum { PUBLISH_LOOKS = 250, ENTER_LOOKS = 50, NEW_SECONDS = 2 };
+/* How many times a process that ends is looked at. To give back gigabytes takes it a second. */
+enum { END_LOOKS = 1000 };
+static const struct timespec between_looks = {.tv_nsec = 2000000};
+
 /* Processes of mw_target_pin(). */
 static mw_process_key_t *pins;
 static size_t pin_count, pin_capacity;
@@ -221,16 +220,19 @@ static const mw_place_t *find_newest(const mw_places_t *places, int pid, unsigne
 	return newest;
 }
 
-/* Has a process publish its state file whose heap is below prof_state_min, and finds the file. */
+/* Has a process publish its state file whose heap is below prof_state_min, and finds the file. One
+ * that is starting, or is in the library at that moment, does not answer: it is asked again. */
 static const mw_place_t *find_published(mw_places_t *places, const mw_process_t *process) {
 	const mw_process_key_t key = {.pid = process->pid, .start_ticks = process->start_ticks};
-	const struct timespec pause = {.tv_nsec = PUBLISH_LOOK_NS};
+	uint64_t start_ns = mw_process_start_realtime_ns(process->start_ticks);
+	bool is_new = (uint64_t)time(NULL) <= start_ns / 1000000000 + NEW_SECONDS;
 	const mw_place_t *place = NULL;
-	if (process->zombie || process->paused || !mw_process_has_library(process->pid) ||
-	    mw_process_enter(&key, NULL) != 0)
+	if (process->zombie || process->paused || !mw_process_has_library(process->pid))
 		return NULL;
 	for (unsigned i = 0; i < PUBLISH_LOOKS && place == NULL; i++) {
-		nanosleep(&pause, NULL);
+		if (i % ENTER_LOOKS == 0 && mw_process_enter(&key, NULL) != 0 && !is_new)
+			return NULL;
+		nanosleep(&between_looks, NULL);
 		mw_places_add_process(places, process->pid);
 		place = find_alive(places, process->pid);
 	}
@@ -284,11 +286,10 @@ static int find_pid(int pid, const mw_process_t *process, mw_target_t *out, mw_e
 
 /* Waits until a process that ends has closed its state file: before, it has none that it maps. */
 static void wait_for_end(const mw_process_t *process) {
-	const struct timespec pause = {.tv_nsec = END_LOOK_NS};
 	for (unsigned i = 0; i < END_LOOKS; i++) {
 		if (!mw_process_is_alive(process->pid, process->start_ticks))
 			return;
-		nanosleep(&pause, NULL);
+		nanosleep(&between_looks, NULL);
 	}
 }
 

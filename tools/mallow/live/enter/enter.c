@@ -59,7 +59,8 @@ static int say_outcome(const mw_reach_t *reach, mw_entry_outcome_t outcome, int 
 					   "capabilities that this command lacks");
 	case MW_ENTRY_NO_CODE:
 		return mw_error_set(error, "it cannot be woken: no library in it has the code for "
-					   "that which this command knows");
+					   "that which this command knows, or the library is being "
+					   "loaded");
 	default:
 		return mw_error_set(error, "it cannot be woken: none of the threads that were "
 					   "tried is at a place with room on its stack where it "

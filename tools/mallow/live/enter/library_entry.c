@@ -123,6 +123,22 @@ static uint64_t find_in_notes(mw_address_space_t *space, const mw_reach_t *reach
 	return entry;
 }
 
+/* Returns whether the dynamic linker has relocated the file: before, a call of another function in
+ * it leads nowhere. One without pages to close cannot be told. */
+static bool is_relocated(const mw_address_space_t *space, const Elf64_Phdr *segments, size_t count,
+			 uint64_t bias) {
+	for (size_t i = 0; i < count; i++) {
+		if (segments[i].p_type != PT_GNU_RELRO)
+			continue;
+		mw_module_table_t pages =
+			mw_relro_pages(bias + segments[i].p_vaddr, segments[i].p_memsz);
+		const mw_map_t *map = mw_address_space_at(space, pages.address);
+		if (pages.bytes != 0 && (map == NULL || map->is_writable))
+			return false;
+	}
+	return true;
+}
+
 /* Looks for mallow's note in a file whose first bytes are mapped here. */
 static uint64_t find_in_file(mw_address_space_t *space, const mw_reach_t *reach,
 			     const mw_map_t *file) {
@@ -141,6 +157,7 @@ static uint64_t find_in_file(mw_address_space_t *space, const mw_reach_t *reach,
 		is_loaded = segments[i].p_type == PT_LOAD && segments[i].p_offset == 0;
 		bias = is_loaded ? file->start - segments[i].p_vaddr : 0;
 	}
+	is_loaded = is_loaded && is_relocated(space, segments, header.e_phnum, bias);
 	for (size_t i = 0; i < header.e_phnum && is_loaded && entry == 0; i++)
 		if (segments[i].p_type == PT_NOTE)
 			entry = find_in_notes(space, reach, file, bias + segments[i].p_vaddr,

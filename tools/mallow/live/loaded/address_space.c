@@ -61,3 +61,9 @@ bool mw_address_space_read(const mw_address_space_t *space, uint64_t address, vo
 	return address <= INT64_MAX &&
 	       pread(space->memory, out, bytes, (off_t)address) == (ssize_t)bytes;
 }
+
+mw_module_table_t mw_relro_pages(uint64_t address, uint64_t bytes) {
+	uint64_t mask = ~((uint64_t)sysconf(_SC_PAGESIZE) - 1);
+	uint64_t start = address & mask;
+	return (mw_module_table_t){start, ((address + bytes) & mask) - start};
+}

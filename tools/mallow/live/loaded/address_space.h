@@ -32,6 +32,16 @@ const mw_map_t *mw_address_space_at(const mw_address_space_t *space, uint64_t ad
 const mw_map_t *mw_address_space_in_file(const mw_address_space_t *space, const mw_map_t *map,
 					 uint64_t address, uint64_t bytes);
 
+/* Bytes of a table that the process has; 0 bytes: there is none. */
+typedef struct mw_module_table {
+	uint64_t address, bytes;
+} mw_module_table_t;
+
+/* Returns the pages that the dynamic linker closes once it has relocated the module whose
+ * PT_GNU_RELRO segment this is: whole pages only, and the page in which the segment begins with
+ * them. */
+mw_module_table_t mw_relro_pages(uint64_t address, uint64_t bytes);
+
 /* Reads memory. False: some of it cannot be read. */
 bool mw_address_space_read(const mw_address_space_t *space, uint64_t address, void *out,
 			   size_t bytes);

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "model/memory.h"
 
@@ -66,12 +65,6 @@ static bool read_segments(const mw_address_space_t *space, mw_module_t *module,
 				     header.e_phnum * sizeof(segments[0]));
 }
 
-/* The dynamic linker closes whole pages only, and the page in which the range begins with them. */
-static mw_module_table_t whole_pages(uint64_t start, uint64_t limit) {
-	uint64_t mask = ~((uint64_t)sysconf(_SC_PAGESIZE) - 1);
-	return (mw_module_table_t){start & mask, (limit & mask) - (start & mask)};
-}
-
 /* Sets where the segments are.  False: the file is not mapped where the list says. */
 static bool place_segments(mw_module_t *module, const Elf64_Phdr *segments) {
 	bool begins = false;
@@ -82,7 +75,7 @@ static bool place_segments(mw_module_t *module, const Elf64_Phdr *segments) {
 			return false;
 		uint64_t at = module->bias + s->p_vaddr;
 		if (s->p_type == PT_GNU_RELRO)
-			module->relro = whole_pages(at, at + s->p_memsz);
+			module->relro = mw_relro_pages(at, s->p_memsz);
 		if (s->p_type != PT_LOAD)
 			continue;
 		begins |= s->p_offset == 0 && at == module->first->start;

@@ -17,11 +17,6 @@
 #include "live/loaded/address_space.h"
 #include "model/error.h"
 
-/* Bytes of a table that the process has; 0 bytes: there is none. */
-typedef struct mw_module_table {
-	uint64_t address, bytes;
-} mw_module_table_t;
-
 typedef struct mw_module {
 	uint64_t bias;           /* address - address in the ELF file */
 	uint64_t start, limit;   /* of the module's segments */
