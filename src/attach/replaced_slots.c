@@ -222,7 +222,7 @@ static uint64_t value_at(uintptr_t slot) {
 	return *(volatile uint64_t *)slot;
 }
 
-/* What is done with each slot of a module. */
+/* A function that visit_slots() calls with each slot of a module. */
 typedef void visitor_t(const struct dl_phdr_info *info, uintptr_t address, unsigned function,
 		       bool *is_mixed);
 

@@ -16,15 +16,6 @@ relocations=$(readelf -rW slow.so)
 grep -q 'JUMP_SLOT.* malloc' <<<"$relocations" ||
     fail "the module has no slot of malloc in pages that are closed"
 
-# begin COMMAND...: it ends with $input.
-begin() {
-    rm -f said pipe
-    mkfifo pipe
-    "$@" <pipe >said 2>&1 &
-    pid=$!
-    started+=("$pid")
-    exec {input}>pipe
-}
 has_samples() {
     local text
     text=$("$mallow" report --sample-type alloc_space "$pid" 2>/dev/null)
@@ -32,14 +23,14 @@ has_samples() {
 }
 
 for _ in 1 2 3; do
-    begin ./loading
-    await 60 grep -qs relocating said
+    with_input ./loading
+    await 60 grep -qs relocating ready
     try 0 "$mallow" attach --rate 16K "$pid"
-    grep -q ready said || fail "it was attached to before the module was relocated"
+    grep -q ready ready || fail "it was attached to before the module was relocated"
     await 60 has_samples
     try 0 "$mallow" detach "$pid"
     exec {input}>&-
-    wait "$pid" || fail "the program ended with status $?: $(tail -n 3 said)"
+    wait "$pid" || fail "the program ended with status $?: $(tail -n 3 ready)"
 done
 ok "a module that is being relocated"
 
@@ -47,7 +38,7 @@ ok "a module that is being relocated"
 python=$(python3 -c 'import sys; print(sys.executable)')
 attached=0
 for i in $(seq 40); do
-    begin "$python" -S -c 'import _ctypes, _decimal, _hashlib, _json, _sqlite3, _ssl; input()'
+    with_input "$python" -S -c 'import _ctypes, _decimal, _hashlib, _json, _sqlite3, _ssl; input()'
     await 60 [ "$python" -ef "/proc/$pid/exe" ]
     [ $((i % 4)) = 0 ] || sleep "0.0$((i % 7))"
     if "$mallow" attach "$pid" >out 2>err; then
@@ -57,7 +48,7 @@ for i in $(seq 40); do
         one_line_error
     fi
     echo >&"$input"
-    wait "$pid" || fail "the program ended with status $? after: $(cat out err said)"
+    wait "$pid" || fail "the program ended with status $? after: $(cat out err ready)"
     exec {input}>&-
 done
 [ "$attached" -ge 30 ] || fail "only $attached of 40 programs were attached to"

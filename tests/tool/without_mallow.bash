@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# without_mallow.bash -- programs that are started without mallow, for `attach` and `--outside`:
+# without_mallow.bash -- programs that tests start and talk to, most of them without mallow:
 # `source` it after lib.bash.
 # shellcheck shell=bash disable=SC2154 # variables of lib.bash
 mkfifo to from
@@ -27,15 +27,19 @@ has_begun() {
     false
 }
 
-# asleep COMMAND...: the program writes "ready" to the file of that name, and ends with $input; its
-# pid is in $pid.
-asleep() {
+# with_input COMMAND...: the program writes to the file `ready`, and ends with $input; its pid is in
+# $pid.
+with_input() {
     rm -f ready pipe
     mkfifo pipe
     "$@" <pipe >ready 2>&1 &
     pid=$!
     started+=("$pid")
     exec {input}>pipe
+}
+# asleep COMMAND...: likewise, and it has written "ready".
+asleep() {
+    with_input "$@"
     await 60 grep -qs ready ready
 }
 # ends NAME: now, with status 0.

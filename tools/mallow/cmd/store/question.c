@@ -36,7 +36,7 @@ static char *whole_text(const char *text, mw_error_t *error) {
 	return whole;
 }
 
-static int refuse_password(const char *url, mw_error_t *error) {
+int mw_question_refuse_password(const char *url, mw_error_t *error) {
 	if (!mw_store_url_has_password(url))
 		return 0;
 	return mw_error_set(error, "the URL of a store has no password, because all users can read "
@@ -47,7 +47,7 @@ int mw_question_parse_store(const char *text, int64_t now_ns, mw_question_t *out
 			    mw_error_t *error) {
 	char *whole;
 	const char *store = text != NULL ? text : MW_STORE_DEFAULT;
-	if (refuse_password(store, error) != 0)
+	if (mw_question_refuse_password(store, error) != 0)
 		return -1;
 	if (!mw_question_is(store))
 		return mw_error_set(error,
@@ -201,7 +201,7 @@ int mw_question_parse(const char *text, mw_kind_t standard, int64_t now_ns, mw_q
 	out->texts = out->store = whole_text(text, error);
 	if (out->store == NULL)
 		return -1;
-	int result = refuse_password(out->store, error);
+	int result = mw_question_refuse_password(out->store, error);
 	char *question = strchr(out->store, '?');
 	if (question != NULL)
 		*question++ = '\0';

@@ -41,6 +41,9 @@ int mw_question_parse_store(const char *text, int64_t now_ns, mw_question_t *out
 			    mw_error_t *error);
 void mw_question_free(mw_question_t *question);
 
+/* -1: the URL holds a password, which all users could read. */
+int mw_question_refuse_password(const char *url, mw_error_t *error);
+
 /* Opens the question's store, with the password of the environment. */
 int mw_question_open(const mw_question_t *question, bool may_create, mw_store_t **store,
 		     mw_error_t *error);

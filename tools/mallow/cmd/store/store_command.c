@@ -191,11 +191,8 @@ static int drop(request_t *r) {
 static int take_operands(const char *const *operands, size_t count, request_t *r) {
 	const char *standard = getenv(MW_STORE_VARIABLE);
 	for (size_t i = 0; i < count; i++) {
-		if (mw_store_url_has_password(operands[i]))
-			return mw_error_set(r->error,
-					    "the URL of a store has no password, because all users "
-					    "can read it; give it "
-					    "in " MW_STORE_PASSWORD_VARIABLE);
+		if (mw_question_refuse_password(operands[i], r->error) != 0)
+			return -1;
 		if (mw_store_is_url(operands[i]))
 			r->stores[r->store_count++] = operands[i];
 		else

@@ -79,7 +79,7 @@ int mw_index_rebuild(const char *root, const char *path, size_t *left_out, mw_er
 	char *temporary;
 	if (asprintf(&temporary, "%s.%ld.tmp", path, (long)getpid()) < 0)
 		abort();
-	/* Those of commands that were killed: the caller has the lock. */
+	/* Only commands that were killed have left files of this name: the caller has the lock. */
 	mw_files_drop_temporaries(root, ".", strrchr(path, '/') + 1, 0);
 	int result = fill(root, temporary, left_out, error);
 	/* The undo log is the old file's: SQLite would undo with it what the new one holds. */

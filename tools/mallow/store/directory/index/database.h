@@ -58,10 +58,11 @@ void mw_database_end_reading(mw_database_t *database);
 
 /* -1 with `error` if a call failed since the last question. */
 int mw_database_failed(mw_database_t *database, const char *path, mw_error_t *error);
-/* Of the last failure: the file is damaged; there is another file of its name; it may succeed
- * later. */
+/* Whether the last call that failed did so because the file is damaged. */
 bool mw_database_is_damaged(const mw_database_t *database);
+/* Whether it failed because the path leads to another file now. */
 bool mw_database_is_replaced(const mw_database_t *database);
+/* Whether the call may succeed later. */
 bool mw_database_may_retry(const mw_database_t *database);
 
 #endif
