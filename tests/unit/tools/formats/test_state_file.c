@@ -458,11 +458,15 @@ static void holes_are_not_read(void) {
 	fake_state_release(&s);
 }
 
-/* A process that has just created its file writes the header a moment later. */
+/* A process that has just created its file gives it its length and writes it a moment later, the
+ * magic last. */
 static void *write_header_later(void *file) {
 	const fake_state_t *s = file;
+	const size_t magic_bytes = sizeof(s->header->magic), rest = s->length - magic_bytes;
 	usleep(100000);
-	CHECK_EQ(pwrite(fake_fd, s->bytes, s->length, 0), s->length);
+	CHECK(ftruncate(fake_fd, (off_t)s->length) == 0);
+	CHECK_EQ(pwrite(fake_fd, s->bytes + magic_bytes, rest, (off_t)magic_bytes), rest);
+	CHECK_EQ(pwrite(fake_fd, s->bytes, magic_bytes, 0), magic_bytes);
 	return NULL;
 }
 
