@@ -325,6 +325,12 @@ static bool is_sealed_data(const mw_os_mapping_t *mapping) {
 	return false;
 }
 
+/* [vvar], since Linux 6.13 also [vvar_vclock], [vdso], [vsyscall] */
+static bool is_kernel_page(const char *path) {
+	return mw_strncmp(path, "[vvar", 5) == 0 || mw_strcmp(path, "[vdso]") == 0 ||
+	       mw_strcmp(path, "[vsyscall]") == 0;
+}
+
 static bool visit_mapping(void *context, const mw_os_mapping_t *mapping) {
 	(void)context;
 	bool is_file = mapping->path[0] != '\0' && mapping->path[0] != '[';
@@ -340,8 +346,7 @@ static bool visit_mapping(void *context, const mw_os_mapping_t *mapping) {
 	}
 	if (!mapping->readable || (mapping->shared && !is_wanted_shared(mapping)) ||
 	    (!mapping->writable && is_file && !is_sealed_data(mapping)) ||
-	    mw_strcmp(mapping->path, "[vvar]") == 0 || mw_strcmp(mapping->path, "[vdso]") == 0 ||
-	    mw_strcmp(mapping->path, "[vsyscall]") == 0)
+	    is_kernel_page(mapping->path))
 		return true;
 	if (mapping->shared) {
 		if (!state.reads_data)

@@ -58,6 +58,18 @@ done
 ends_well "four threads"
 ok "start, stop, set, reset, dump; registers, flags and red zone stay"
 
+# Its leaks are searched at once, too: not after the half second for which the command once waited.
+is_prompt() {
+    local begin=${EPOCHREALTIME/./}
+    "$mallow" leaks --wait 30 "$pid" >out 2>err
+    [ $? -le 1 ] || fail "leaks: $(cat err)"
+    [ $((${EPOCHREALTIME/./} - begin)) -lt 500000 ]
+}
+launch large
+await 60 is_prompt
+ends_well "leaks"
+ok "leaks, in less than half a second"
+
 launch small
 obeys stop
 says out ': off, '

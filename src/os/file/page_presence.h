@@ -9,10 +9,11 @@
 #include "base/compiler.h"
 
 /* Calls `visit` for the parts of [start, limit) that are resident or in swap, in rising order, by
- * /proc/self/pagemap. Without it: for all of the range. */
+ * /proc/self/pagemap. Without it, and where anything is in swap or system calls are filtered: for
+ * all of the range. A process with several threads does not call it. */
 MW_COLD void mw_os_visit_present(uintptr_t start, uintptr_t limit,
 				 void (*visit)(uintptr_t start, uintptr_t limit));
-/* The same, as another process has the range. */
+/* The same, as another process has the range, which is mapped here, too. */
 MW_COLD void mw_os_visit_present_of(uint32_t process_id, uintptr_t start, uintptr_t limit,
 				    void (*visit)(uintptr_t start, uintptr_t limit));
 

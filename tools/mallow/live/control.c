@@ -34,11 +34,8 @@
 #define LOCK_WAIT_NS 1000000000ull
 #define POLL_MIN_NS 200000u
 #define POLL_MAX_NS 20000000u
-/* How long a process has to see a request by itself: one that allocates takes less than 1 ms. */
-#define BY_ITSELF_NS 5000000ull
-/* Waits for a process that was had to answer; each is twice as long as the one before. A thread
- * that ran in the library did not answer. */
-#define ANSWER_FIRST_NS 50000000ull
+#define BY_ITSELF_NS ((uint64_t)(MW_REQUEST_BY_ITSELF_SECONDS * 1e9))
+#define ANSWER_FIRST_NS ((uint64_t)(MW_REQUEST_ANSWER_SECONDS * 1e9))
 /* Longest wait for a dump.  A dump of 100,000 samples takes 50 ms, and more on a slow disk. */
 #define DUMP_WAIT_NS 5000000000ull
 #define FOLLOW_ROUND_NS 100000000ull

@@ -81,6 +81,11 @@ typedef struct mw_reply {
 
 /* Longest wait for a process.  A busy process refills thousands of times a second. */
 #define MW_REQUEST_WAIT_SECONDS 2.0
+/* How long a process has to see a request by itself: one that allocates takes less than 1 ms. */
+#define MW_REQUEST_BY_ITSELF_SECONDS 0.002
+/* First wait for a process that was had to answer; each is twice as long as the one before. A
+ * thread that ran in the library did not answer. */
+#define MW_REQUEST_ANSWER_SECONDS 0.05
 /* Sends a request to the process of the target, after it made sure that the process still is the
  * one that was found (live/process/reach.h).  Waits up to `wait_seconds` for the process to read
  * the request.  Returns 0, also if the request is pending. -1: the request was not written, the

@@ -111,13 +111,18 @@ static void find_holder(mw_place_t *place) {
 			      !mw_process_maps_file(place->pid, place->device, place->inode);
 }
 
+static bool is_wanted(const mw_places_t *places, const file_name_t *name) {
+	const int *wanted = places->wanted;
+	return wanted[0] == 0 || name->pid == wanted[0] || name->pid == wanted[1];
+}
+
 static void add_file(mw_places_t *places, int directory, const char *directory_path,
 		     const char *name) {
 	file_name_t parsed;
 	struct stat info;
 	/* Files below the root of another process are never removed. */
 	bool elsewhere = strncmp(directory_path, "/proc/", 6) == 0;
-	int fd = parse_file_name(name, &parsed)
+	int fd = parse_file_name(name, &parsed) && is_wanted(places, &parsed)
 			 ? openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 			 : -1;
 	if (fd < 0)

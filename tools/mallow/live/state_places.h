@@ -33,6 +33,7 @@ typedef struct mw_places {
 	mw_place_t *items;
 	size_t count;
 	size_t capacity;
+	int wanted[2]; /* in directories only files whose names have one of these pids; {0}: all */
 } mw_places_t;
 
 /* Root sees the files of all users, other users see their own. */

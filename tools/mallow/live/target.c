@@ -257,7 +257,8 @@ static void note_ended(int pid, const mw_process_t *process, const mw_place_t *p
 
 /* Finds the state file of a process, which is NULL if there is none of that pid. */
 static int find_pid(int pid, const mw_process_t *process, mw_target_t *out, mw_error_t *error) {
-	mw_places_t places = {0};
+	/* In a directory that pid namespaces share, the name has the pid of the process's own. */
+	mw_places_t places = {.wanted = {pid, process ? process->inner_pid : pid}};
 	mw_places_add_directories(&places);
 	const mw_place_t *place = find_alive(&places, pid);
 	if (!place && process) {

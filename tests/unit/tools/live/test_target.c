@@ -168,6 +168,26 @@ static void test_pid_without_mallow(void) {
 	cleanup();
 }
 
+/* Of thousands of files only those of the pid are opened. */
+static void test_files_of_one_pid(void) {
+	setup();
+	fake_state_t states[] = {make_state(70001, 1), make_state(70002, 2), make_state(70001, 3),
+				 make_state(7000, 4), make_state(70003, 5)};
+	size_t found = 0;
+	mw_places_t places = {.wanted = {70001, 70003}};
+	mw_places_add_directories(&places);
+	for (size_t i = 0; i < places.count; i++) {
+		CHECK(places.items[i].pid == 70001 || places.items[i].pid == 70003);
+		found += strncmp(places.items[i].path, state_directory, strlen(state_directory)) ==
+			 0;
+	}
+	CHECK_EQ(found, 3);
+	mw_places_release(&places);
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+		fake_state_remove(&states[i]);
+	cleanup();
+}
+
 /* Symlinks, foreign names and directories are not state files. */
 static void test_odd_entries_are_passed_over(void) {
 	setup();
@@ -341,6 +361,7 @@ int main(void) {
 	RUN(test_killed_pid_takes_the_newest);
 	RUN(test_reused_pid_is_said);
 	RUN(test_pid_without_mallow);
+	RUN(test_files_of_one_pid);
 	RUN(test_odd_entries_are_passed_over);
 	RUN(test_paths);
 	RUN(test_replaced_file);

@@ -3,6 +3,7 @@
 #include "cmd/input/leak_check_request.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -15,11 +16,9 @@
 #include "model/monotonic.h"
 #include "report/text/units.h"
 
-/* How long a process has to begin by itself before it is woken, and woken again. */
-#define WAKE_SECONDS 0.5
-#define WAKE_AGAIN_SECONDS 0.25
-/* How often the state file is read. */
-#define READ_NS 20000000
+/* How often the state file is read: at first, and at last. */
+#define READ_FIRST_NS 1000000
+#define READ_LAST_NS 20000000
 /* What is read of a check that has ended. */
 #define WHOLE_CHECK (MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS | MW_SNAPSHOT_LEAKS)
 
@@ -183,11 +182,11 @@ static int say_not_ended(const check_t *check, double seconds, mw_error_t *error
  * it sees the request. Returns 1; -1: it failed. */
 static int wait_for(const check_t *check, double wait_seconds, double limit_seconds,
 		    mw_error_t *error) {
-	const struct timespec pause = {.tv_nsec = READ_NS};
+	struct timespec pause = {.tv_nsec = READ_FIRST_NS};
 	bool is_pending = check->reply.outcome == MW_OUTCOME_PENDING;
 	double begin = mw_monotonic_seconds(), now = begin;
-	waking_t waking = {.next = now + (is_pending ? 0 : WAKE_SECONDS),
-			   .step = WAKE_AGAIN_SECONDS};
+	waking_t waking = {.next = now + (is_pending ? 0 : MW_REQUEST_ANSWER_SECONDS),
+			   .step = MW_REQUEST_ANSWER_SECONDS};
 	progress_t progress = {.copy = 0};
 	for (;; now = mw_monotonic_seconds()) {
 		/* Asked first: the last thing that a process or its copy does may be to end the
@@ -212,6 +211,7 @@ static int wait_for(const check_t *check, double wait_seconds, double limit_seco
 		if (now - begin > limit_seconds)
 			return say_not_ended(check, limit_seconds, error);
 		nanosleep(&pause, NULL);
+		pause.tv_nsec = pause.tv_nsec * 2 < READ_LAST_NS ? pause.tv_nsec * 2 : READ_LAST_NS;
 	}
 }
 
@@ -244,8 +244,7 @@ static int make_check(check_t *check, const mw_check_options_t *options, mw_snap
 		      mw_error_t *error) {
 	const mw_request_t request = {.kind = MW_REQUEST_LEAK_CHECK,
 				      .leak_options = options->options};
-	double first_seconds =
-		options->wait_seconds < WAKE_SECONDS ? options->wait_seconds : WAKE_SECONDS;
+	double first_seconds = fmin(options->wait_seconds, MW_REQUEST_BY_ITSELF_SECONDS);
 	if (mw_control_send(check->target, &request, first_seconds, &check->reply, error) != 0)
 		return -1;
 	int result = wait_for(check, options->wait_seconds - first_seconds, options->limit_seconds,
