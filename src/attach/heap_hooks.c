@@ -62,8 +62,8 @@ void mw_control_cpu_reset(void) {
 }
 void mw_control_cpu_forked(void) {
 }
-void mw_control_cpu_put_off(bool all_threads) {
-	(void)all_threads;
+void mw_control_cpu_put_off(mw_answer_moment_t moment) {
+	(void)moment;
 }
 
 void mw_control_leaks_order(uint32_t number, uint32_t options) {

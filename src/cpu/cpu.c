@@ -255,9 +255,9 @@ void mw_control_cpu_reset(void) {
 	mw_cpu_sample_reset();
 }
 
-void mw_control_cpu_put_off(bool all_threads) {
+void mw_control_cpu_put_off(mw_answer_moment_t moment) {
 	if (mw_cpu_wants_threads())
-		mw_thread_timers_put_off(all_threads);
+		mw_thread_timers_put_off(moment);
 }
 
 /* The kernel gives a child no timers. Samples so far are the parent's. */

@@ -272,8 +272,22 @@ void mw_thread_timers_scan(void) {
 	mw_lock_let_go(&timers.lock);
 }
 
-/* CPU time that the answer to a request may take before the next scan. */
-#define ANSWER_NS UINT64_C(100000000)
+/* CPU time of the process until the next scan while a thread answers a tool, which says when it has
+ * answered; and while all threads are stopped, besides what they take. */
+#define ANSWER_NS UINT64_C(10000000000)
+#define STOP_NS UINT64_C(100000000)
+/* How often a thread that answers looks at a lock that is taken: for 100 ms, in which a scan of
+ * thousands of threads ends, also where its thread waits for a processor. */
+#define LOOKS 1000u
+
+static bool enter_for_answer(void) {
+	for (unsigned i = 0; i < LOOKS; i++) {
+		if (mw_lock_try(&timers.lock))
+			return true;
+		mw_os_back_off(i);
+	}
+	return false;
+}
 
 static void put_off(const slot_t *slot) {
 	if (slot->thread_id != 0)
@@ -293,8 +307,19 @@ static void renew_event(slot_t *slot) {
 	start_in(find(thread_id), thread_id, MW_OS_FROM_NOW);
 }
 
-void mw_thread_timers_put_off(bool all_threads) {
-	if (!enter(MW_CPU_IN_HANDLER))
+static void put_off_scan(mw_answer_moment_t moment) {
+	uint64_t stop_ns = STOP_NS + timers.count * MW_TIMERS_PUT_OFF_NS;
+	if (moment == MW_ANSWER_ENDS)
+		mw_os_timer_begin_anew(timers.process_timer, MW_TIMERS_SCAN_NS);
+	else
+		mw_os_timer_put_off(timers.process_timer,
+				    moment == MW_ANSWER_STOPS ? stop_ns : ANSWER_NS,
+				    MW_TIMERS_SCAN_NS);
+}
+
+void mw_thread_timers_put_off(mw_answer_moment_t moment) {
+	bool all_threads = moment == MW_ANSWER_STOPS;
+	if (!enter_for_answer())
 		return;
 	bool is_cpu_time =
 		is_on() && !timers.config.event && timers.config.clock == MW_OS_CLOCK_CPU;
@@ -313,10 +338,7 @@ void mw_thread_timers_put_off(bool all_threads) {
 		renew_event(find(mw_os_thread_id()));
 	}
 	if (is_on())
-		mw_os_timer_put_off(timers.process_timer,
-				    ANSWER_NS +
-					    (all_threads ? timers.count : 0) * MW_TIMERS_PUT_OFF_NS,
-				    MW_TIMERS_SCAN_NS);
+		put_off_scan(moment);
 	leave(MW_CPU_IN_HANDLER);
 }
 

@@ -13,6 +13,7 @@
 
 #include "os/time/cpu_timer.h"
 #include "os/time/thread_event.h"
+#include "prof/control/control.h"
 
 /* CPU time of the process between two scans. */
 #define MW_TIMERS_SCAN_NS UINT64_C(20000000)
@@ -61,11 +62,11 @@ void mw_thread_timers_scan(void);
 void mw_thread_timers_add(uint32_t thread_id);
 void mw_thread_timers_remove(void);
 /* Puts off the ticks of CPU time that are due, of all threads or of the calling one, by
- * MW_TIMERS_PUT_OFF_NS of their thread's time, and the scan by so much for each thread and by what
- * an answer takes: what threads take to stop and to go on causes none. Of events, only the calling
- * thread's of CPU time is put off; the thread blocks its signal. Does nothing if the lock is taken
- * for long. Async-signal-safe. */
-void mw_thread_timers_put_off(bool all_threads);
+ * MW_TIMERS_PUT_OFF_NS of their thread's time, and the scan: what threads take to stop and to go on
+ * causes none. MW_ANSWER_BEGINS: there is no scan until MW_ANSWER_ENDS. Of events, only the calling
+ * thread's of CPU time is put off; the thread blocks its signal. Waits for the lock, but not for
+ * long: the calling thread may hold it. Async-signal-safe. */
+void mw_thread_timers_put_off(mw_answer_moment_t moment);
 /* Called in the child of a fork, which has no timers. */
 void mw_thread_timers_forked(void);
 

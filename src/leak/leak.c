@@ -210,7 +210,7 @@ MW_COLD bool mw_leak_find_recorded(const void *address, size_t *requested_bytes)
 
 static int32_t copy_process(mw_os_child_kind_t kind, void (*work)(void *context), void *context,
 			    mw_leak_result_t *result) {
-	mw_control_cpu_put_off(true);
+	mw_control_cpu_put_off(MW_ANSWER_STOPS);
 	mw_heap_fork_prepare();
 	mw_lock_fork_begin();
 	int32_t child = mw_os_stop_begin(&roots.others);

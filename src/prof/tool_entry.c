@@ -26,7 +26,7 @@
 /* Sees to it that no handler of a sample's signal runs before the thread is in its call again:
  * drops those that came meanwhile, and lets none come of the CPU time that the rest takes. */
 static MW_COLD void drop_samples(uint64_t blocked) {
-	mw_control_cpu_put_off(false);
+	mw_control_cpu_put_off(MW_ANSWER_ENDS);
 	mw_os_tick_drop_pending(blocked);
 }
 
@@ -35,6 +35,7 @@ static MW_COLD void drop_samples(uint64_t blocked) {
 static mw_repeated_registers_t registers_of(const mw_tool_entry_frame_t *frame) {
 	return (mw_repeated_registers_t){.rip = frame->rip,
 					 .rbp = frame->rbp,
+					 .rsi = frame->rsi,
 					 .rdx = frame->rdx,
 					 .r10 = frame->r10,
 					 .r8 = frame->r8,
@@ -61,6 +62,7 @@ static MW_COLD bool is_in_library(const mw_tool_entry_frame_t *frame) {
 static void set_registers(mw_tool_entry_frame_t *frame, const mw_repeated_registers_t *r) {
 	frame->rip = r->rip;
 	frame->rbp = r->rbp;
+	frame->rsi = r->rsi;
 	frame->rdx = r->rdx;
 	frame->r10 = r->r10;
 	frame->r8 = r->r8;
@@ -76,10 +78,21 @@ static MW_COLD void shorten_call(mw_tool_entry_frame_t *frame, uint64_t past_ns)
 		set_registers(frame, &r);
 }
 
+/* Has the thread transfer what its call would have transferred without the stop. */
+static MW_COLD void finish_call(mw_tool_entry_frame_t *frame) {
+	mw_repeated_registers_t r = registers_of(frame);
+	r.rip -= MW_SYSCALL_CODE_BYTES;
+	if (!mw_repeated_call_finish(&r, frame->cut_call, frame->rax, mw_os_process_id(),
+				     mw_os_thread_id()))
+		return;
+	set_registers(frame, &r);
+	frame->rax = frame->cut_call;
+}
+
 /* The answer's CPU time must not end an interval of the process's: the signal would go to a thread
  * that sleeps. */
 static MW_COLD void begin(mw_tool_entry_frame_t *frame, uint64_t *blocked) {
-	mw_control_cpu_put_off(false);
+	mw_control_cpu_put_off(MW_ANSWER_BEGINS);
 	*blocked = frame->blocked_signals;
 	if (frame->has_blocked)
 		mw_os_note_answering(blocked);
@@ -101,6 +114,8 @@ static MW_COLD void go_on(mw_tool_entry_frame_t *frame, const uint64_t *blocked,
 		frame->rax = (uint64_t)-EINTR;
 	} else if (frame->rest_ns != 0) {
 		shorten_call(frame, past_ns);
+	} else if (frame->cut_call != 0) {
+		finish_call(frame);
 	}
 	if (frame->has_blocked)
 		mw_os_signal_set_blocked(frame->blocked_signals);
@@ -117,7 +132,7 @@ static MW_COLD bool is_in_library(const mw_tool_entry_frame_t *frame) {
 /* The answer's CPU time must not end an interval of the process's: the signal would go to a thread
  * that sleeps. */
 static MW_COLD void begin(mw_tool_entry_frame_t *frame, uint64_t *blocked) {
-	mw_control_cpu_put_off(false);
+	mw_control_cpu_put_off(MW_ANSWER_BEGINS);
 	memcpy(blocked, &frame->context.uc_sigmask, sizeof *blocked);
 	mw_os_note_answering(blocked);
 }

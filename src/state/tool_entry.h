@@ -49,7 +49,9 @@ typedef struct mw_tool_entry_frame {
 	/* What remains of the time limit of a timed call; 0: it has none, or the call begins anew.
 	 */
 	uint64_t rest_ns;
-	uint64_t unused;
+	/* Number of the call that has returned rax, if it may have done only a part
+	 * (mw_call_may_be_cut()); rip points behind it. Else 0. */
+	uint64_t cut_call;
 } mw_tool_entry_frame_t;
 
 #define MW_TOOL_ENTRY_FRAME_BYTES 192

@@ -34,13 +34,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sleepers.h"
+
 /* Time limit of the calls that have one.  The tool comes in the second half: a call that began anew
  * would last half as long again at least. */
 enum { LIMIT_S = 60, LATE_S = 75 };
 
 static void *volatile leaked;
 static volatile sig_atomic_t signals;
-static int pipe_ends[2], full_pipe[2], sockets[2], listener, file, other_file, watcher, set;
+int pipe_ends[2], sockets[2];
+static int full_pipe[2], listener, file, other_file, watcher, set;
 static int queue_id, sem_id;
 static mqd_t queue;
 static sem_t *semaphore;
@@ -95,7 +98,7 @@ __asm__("enter_kernel:\n"
 
 /* A system call after which all registers but rax, rcx and r11 are as before; else the result is
  * EL2HLT, an error that no call has. Compilers rely on that. */
-static long system_call(long number, long a, long b, long c, long d, long e) {
+long system_call(long number, long a, long b, long c, long d, long e) {
 	long before[13] = {number, a, b, c, d, e}, after[13];
 	for (long i = 6; i < 13; i++)
 		before[i] = 0x11111111L * i;
@@ -107,8 +110,6 @@ static long system_call(long number, long a, long b, long c, long d, long e) {
 			: EL2HLT;
 	return after[0] < 0 || errno == EL2HLT ? -1 : after[0];
 }
-#else
-#define system_call syscall
 #endif
 
 /* ---- calls: each returns whether the result is right ---- */
@@ -293,6 +294,11 @@ static bool write_full_pipe(void) {
 	return write(full_pipe[1], "x", 1) == 1;
 }
 
+bool wait_forever(void) {
+	int status = 1;
+	return wait4(-1, &status, 0, NULL) > 0 && status == 0;
+}
+
 static bool recv_for(void) {
 	char byte;
 	return is_over(recv(sockets[0], &byte, 1, 0));
@@ -337,11 +343,6 @@ static bool io_pgetevents_for(void) {
 	} no_signals = {NULL, 0};
 	return syscall(SYS_io_setup, 1, &context) == 0 &&
 	       syscall(SYS_io_pgetevents, context, 1, 1, &event, &limit, &no_signals) == 0;
-}
-
-static bool wait_forever(void) {
-	int status = 1;
-	return wait4(-1, &status, 0, NULL) > 0 && status == 0;
 }
 
 #if defined(__x86_64__)
@@ -441,6 +442,7 @@ static const struct call {
 	bool (*sleep)(void);
 	int (*end)(void);   /* in a child process; NULL: the call has a time limit */
 	bool may_be_longer; /* its time limit is not an argument */
+	bool has_part;      /* a part of what it waits for is sent before */
 } calls[] = {
 	{"nanosleep", nanosleep_s, NULL},
 	{"clock_nanosleep-until", clock_nanosleep_until, NULL},
@@ -472,6 +474,12 @@ static const struct call {
 	{"read-signalfd", read_signalfd, send_signal},
 	{"read-timerfd-for", read_timerfd_for, NULL},
 	{"write-pipe", write_full_pipe, drain_pipe},
+	{"write-part", write_large, take_written},
+	{"writev-part", writev_large, take_halves},
+	{"send-part", send_large, take_sent},
+	{"sendmsg-part", sendmsg_large, take_sent_halves},
+	{"recv-part", recv_large, send_rest, .has_part = true},
+	{"recvmsg-part", recvmsg_large, send_rest, .has_part = true},
 	{"recv-for", recv_for, NULL, true},
 	{"recv", recv_forever, send_socket},
 	{"accept", accept_forever, connect_socket},
@@ -567,9 +575,11 @@ int main(int argc, char **argv) {
 		printf("%s: cannot be prepared: %s\n", call->name, strerror(errno));
 		return 2;
 	}
-	if (strcmp(call->name, "recv") == 0)
+	if (strcmp(call->name, "recv-for") != 0)
 		setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){0},
 			   sizeof(struct timeval));
+	if (call->has_part && send_part() != 0)
+		return 2;
 	for (int i = 0; i < 100; i++)
 		leaked = memset(malloc(1000), 'x', 1000);
 	leaked = NULL;

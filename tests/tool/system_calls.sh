@@ -4,7 +4,7 @@
 # that it stops, and the one that it lets answer, sleep on as if nothing had happened.
 source "$(dirname "$0")/lib.bash"
 [ "$(uname -m)" = x86_64 ] || skip "a sleeping process is woken on x86-64 only"
-cc -D_GNU_SOURCE -g -O1 -pthread -o sleepers "$here/sleepers.c" -lrt || fail "cc"
+cc -D_GNU_SOURCE -g -O1 -pthread -o sleepers "$here"/sleepers{,_parts}.c -lrt || fail "cc"
 mapfile -t calls < <(./sleepers)
 [ "${#calls[@]}" -ge 30 ] || fail "only ${#calls[@]} calls"
 

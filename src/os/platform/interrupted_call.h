@@ -5,7 +5,8 @@
  * A stop interrupts a call that sleeps. The kernel then repeats most calls by itself, and they end
  * when they would have. Other calls (epoll_wait(2), semop(2), ...; signal(7), "by stop signals")
  * return EINTR. These are repeated, on x86-64 with what remains of a time limit that is one of the
- * call's arguments (os/process/repeated_call.h).
+ * call's arguments (os/process/repeated_call.h). A call that has transferred a part of its bytes
+ * returns how many these are; on x86-64 the thread transfers the rest before it goes on.
  *
  * x86-64: RAX holds one of the MW_RESTART results until the thread runs on, and ptrace(2) tells the
  * call's number. aarch64: the kernel has decided before the stop. If it repeats the call, the
@@ -20,6 +21,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
 
@@ -103,6 +105,29 @@ static inline const mw_timed_call_t *mw_timed_call(uint64_t number) {
 		if (calls[i].number == number)
 			return &calls[i];
 	return NULL;
+}
+
+/* Returns whether the stop may have kept the call from transferring all that it was to transfer: it
+ * waits until that is done, and has done a part. One that had ended before the stop looks the same.
+ * If more is asked for, the kernel then says why that was all: a descriptor that does not wait, a
+ * full disk, an end. */
+static inline bool mw_call_may_be_cut(const mw_traced_registers_t *r) {
+	if ((long)r->orig_rax < 0 || (long)r->rax <= 0)
+		return false;
+	switch (r->orig_rax) {
+	case SYS_write:
+	case SYS_writev:
+	case SYS_sendmsg:
+		return true;
+	case SYS_sendto:
+		return r->r8 == 0; /* no address */
+	case SYS_recvfrom:
+		return (r->r10 & (MSG_WAITALL | MSG_PEEK)) == MSG_WAITALL;
+	case SYS_recvmsg:
+		return (r->rdx & (MSG_WAITALL | MSG_PEEK)) == MSG_WAITALL;
+	default:
+		return false;
+	}
 }
 
 #elif defined(__aarch64__)

@@ -48,7 +48,7 @@ static void note_registers(mw_os_stopped_t *thread, const ucontext_t *context) {
 	mw_repeated_registers_t program = {.rip = (uint64_t)from->gregs[REG_RIP],
 					   .rbp = (uint64_t)from->gregs[REG_RBP]};
 	mw_repeated_call_original(&program);
-	const uintptr_t kept[] = {program.rbp, program.rdx, program.r10, program.r8};
+	const uintptr_t kept[] = {program.rbp, program.rsi, program.rdx, program.r10, program.r8};
 	for (unsigned i = 0; i < sizeof kept / sizeof *kept; i++)
 		thread->registers[REG_RIP + 1 + i] = kept[i];
 #else

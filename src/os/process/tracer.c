@@ -108,6 +108,7 @@ typedef mw_traced_registers_t registers_t;
 static mw_repeated_registers_t repeated_of(const registers_t *r) {
 	return (mw_repeated_registers_t){.rip = r->rip,
 					 .rbp = r->rbp,
+					 .rsi = r->rsi,
 					 .rdx = r->rdx,
 					 .r10 = r->r10,
 					 .r8 = r->r8,
@@ -117,10 +118,10 @@ static mw_repeated_registers_t repeated_of(const registers_t *r) {
 static void keep(mw_os_stopped_t *thread, const registers_t *r) {
 	mw_repeated_registers_t program = repeated_of(r);
 	mw_repeated_call_original(&program);
-	const uintptr_t kept[] = {r->r8,  r->r9,       r->r10,      r->r11,      r->r12,
-				  r->r13, r->r14,      r->r15,      r->rdi,      r->rsi,
-				  r->rbp, r->rbx,      r->rdx,      r->rax,      r->rcx,
-				  r->rip, program.rbp, program.rdx, program.r10, program.r8};
+	const uintptr_t kept[] = {
+		r->r8,  r->r9,  r->r10,      r->r11,      r->r12,      r->r13,      r->r14,
+		r->r15, r->rdi, r->rsi,      r->rbp,      r->rbx,      r->rdx,      r->rax,
+		r->rcx, r->rip, program.rbp, program.rsi, program.rdx, program.r10, program.r8};
 	_Static_assert(sizeof kept <= sizeof thread->registers, "all fit");
 	for (unsigned i = 0; i < sizeof kept / sizeof *kept; i++)
 		thread->registers[i] = kept[i];
@@ -133,8 +134,32 @@ static bool is_filtered(uint32_t thread_id) {
 	return mw_os_thread_filters_calls(tracer.directory, thread_id);
 }
 
+static void set_repeated(registers_t *r, const mw_repeated_registers_t *program) {
+	r->rip = program->rip;
+	r->rbp = program->rbp;
+	r->rsi = program->rsi;
+	r->rdx = program->rdx;
+	r->r10 = program->r10;
+	r->r8 = program->r8;
+}
+
+/* Has the thread transfer what it would have transferred without the stop. */
+static bool finish_call(const mw_os_stopped_t *thread, registers_t *r) {
+	mw_repeated_registers_t program = repeated_of(r);
+	program.rip -= MW_SYSCALL_CODE_BYTES;
+	if (!mw_repeated_call_finish(&program, r->orig_rax, r->rax, tracer.process_id,
+				     thread->thread_id))
+		return false;
+	set_repeated(r, &program);
+	r->rax = r->orig_rax;
+	r->orig_rax = UINT64_MAX; /* the kernel has nothing to repeat */
+	return true;
+}
+
 /* Has the kernel repeat a call that would return EINTR only because of the stop. */
 static bool repeat_call(mw_os_stopped_t *thread, registers_t *r) {
+	if (mw_call_may_be_cut(r))
+		return finish_call(thread, r);
 	int result = mw_call_interrupted(r);
 	if (result == MW_RESTART_BLOCK && is_filtered(thread->thread_id))
 		result = MW_RESTART_NO_HANDLER;
@@ -156,11 +181,8 @@ static bool shorten_call(const mw_os_stopped_t *thread, registers_t *r) {
 	program.rip -= MW_SYSCALL_CODE_BYTES;
 	if (!mw_repeated_call_begin(&program, call, rest_ns, tracer.process_id, thread->thread_id))
 		return false;
-	r->rip = program.rip + MW_SYSCALL_CODE_BYTES;
-	r->rbp = program.rbp;
-	r->rdx = program.rdx;
-	r->r10 = program.r10;
-	r->r8 = program.r8;
+	set_repeated(r, &program);
+	r->rip += MW_SYSCALL_CODE_BYTES;
 	return true;
 }
 

@@ -72,6 +72,14 @@ void mw_os_timer_put_off(int timer, uint64_t least_ns, uint64_t period_ns) {
 	errno = saved_errno;
 }
 
+void mw_os_timer_begin_anew(int timer, uint64_t period_ns) {
+	int saved_errno = errno;
+	struct itimerspec times = {.it_value = timespec_of(period_ns),
+				   .it_interval = timespec_of(period_ns)};
+	mw_system_call(SYS_timer_settime, timer, 0, &times, NULL);
+	errno = saved_errno;
+}
+
 void mw_os_timer_stop(int timer) {
 	int saved_errno = errno;
 	mw_system_call(SYS_timer_delete, timer);

@@ -88,10 +88,16 @@ MW_COLD void mw_control_set_cpu(uint32_t hz);
 MW_HOOK MW_COLD void mw_control_cpu_follow(void);
 /* Sets the counts to zero. Called while the tables are quiesced. */
 MW_HOOK MW_COLD void mw_control_cpu_reset(void);
+/* When ticks of CPU time are put off. */
+typedef enum mw_answer_moment {
+	MW_ANSWER_BEGINS, /* the calling thread, which a tool has stopped, answers */
+	MW_ANSWER_STOPS,  /* all threads are stopped, perhaps by such an answer */
+	MW_ANSWER_ENDS    /* the calling thread goes on */
+} mw_answer_moment_t;
 /* Called before all threads, or only the calling one, go on with a system call that was stopped: no
  * tick comes of the CPU time that they take for that, which would interrupt the call for good.
  * Called without a lock, also in a handler, which may have interrupted any code. */
-MW_HOOK MW_COLD void mw_control_cpu_put_off(bool all_threads);
+MW_HOOK MW_COLD void mw_control_cpu_put_off(mw_answer_moment_t moment);
 /* Called in the child of a fork. */
 MW_HOOK MW_COLD void mw_control_cpu_forked(void);
 

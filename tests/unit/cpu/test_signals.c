@@ -146,7 +146,7 @@ static void check_put_off(uint32_t event) {
 		while (cpu_ns() < begin_ns + 5000 * i)
 			continue;
 		uint64_t put_off_ns = mw_os_monotonic_ns();
-		mw_control_cpu_put_off(false);
+		mw_control_cpu_put_off(MW_ANSWER_ENDS);
 		mw_os_tick_drop_pending(0);
 		begin_ns = cpu_ns();
 		while (cpu_ns() < begin_ns + 200000)
@@ -173,7 +173,36 @@ static void no_event_of_time_comes_after_it_was_put_off(void) {
 	check_put_off(MW_CPU_CPU_CLOCK);
 }
 
+static bool is_pending(int number) {
+	sigset_t pending;
+	CHECK_EQ(sigpending(&pending), 0);
+	return sigismember(&pending, number) == 1;
+}
+
+/* The scan's signal goes to any thread, which may sleep in a call. */
+static void no_scan_comes_of_an_answer(void) {
+	start(524288, 0, false);
+	mw_cpu_start(1, MW_CPU_BY_TIMER);
+	CHECK(mw_os_tick_is_ours(SIGURG));
+	sigset_t one, before;
+	sigemptyset(&one);
+	sigaddset(&one, SIGURG);
+	CHECK_EQ(sigprocmask(SIG_BLOCK, &one, &before), 0);
+	mw_control_cpu_put_off(MW_ANSWER_BEGINS);
+	mw_os_tick_drop_pending(0);
+	burn(300);
+	mw_control_cpu_put_off(MW_ANSWER_STOPS);
+	CHECK(!is_pending(SIGURG));
+	mw_control_cpu_put_off(MW_ANSWER_ENDS);
+	for (unsigned i = 0; i < 300 && !is_pending(SIGURG); i++)
+		burn(1);
+	CHECK(is_pending(SIGURG));
+	CHECK_EQ(sigprocmask(SIG_SETMASK, &before, NULL), 0);
+	mw_cpu_start(0, MW_CPU_BY_TIMER);
+}
+
 int main(void) {
+	RUN_IN_CHILD(no_scan_comes_of_an_answer);
 	RUN_IN_CHILD(samples_go_on_by_other_signals);
 	RUN_IN_CHILD(scans_go_on_by_another_signal);
 	RUN_IN_CHILD(events_have_a_harmless_signal);

@@ -23,6 +23,31 @@ static void test_kinds(void) {
 	CHECK_EQ(interrupted(-1, -EINTR), 0);
 }
 
+static bool may_be_cut(long number, long result, uint64_t rdx, uint64_t r10, uint64_t r8) {
+	mw_traced_registers_t r = {.orig_rax = (unsigned long long)number,
+				   .rax = (unsigned long long)result,
+				   .rdx = rdx,
+				   .r10 = r10,
+				   .r8 = r8};
+	return mw_call_may_be_cut(&r);
+}
+
+static void test_parts(void) {
+	CHECK(may_be_cut(SYS_write, 5, 10, 0, 0));
+	CHECK(may_be_cut(SYS_sendto, 5, 10, 0, 0));
+	CHECK(may_be_cut(SYS_recvfrom, 5, 10, MSG_WAITALL, 0));
+	CHECK(may_be_cut(SYS_recvmsg, 5, MSG_WAITALL, 0, 0));
+	/* No part; another call; to an address; what has come is enough, or stays. */
+	CHECK(!may_be_cut(SYS_write, 0, 10, 0, 0));
+	CHECK(!may_be_cut(SYS_write, -EINTR, 10, 0, 0));
+	CHECK(!may_be_cut(-1, 5, 10, 0, 0));
+	CHECK(!may_be_cut(SYS_read, 5, 10, 0, 0));
+	CHECK(!may_be_cut(SYS_sendto, 5, 10, 0, 0x1000));
+	CHECK(!may_be_cut(SYS_recvfrom, 5, 10, 0, 0));
+	CHECK(!may_be_cut(SYS_recvfrom, 5, 10, MSG_WAITALL | MSG_PEEK, 0));
+	CHECK(!may_be_cut(SYS_recvmsg, 5, MSG_WAITALL | MSG_PEEK, 0, 0));
+}
+
 #else
 
 #define PC UINT64_C(0xffff80001234)
@@ -86,7 +111,9 @@ static void test_other_stacks(void) {
 
 int main(void) {
 	RUN(test_kinds);
-#if !defined(__x86_64__)
+#if defined(__x86_64__)
+	RUN(test_parts);
+#else
 	RUN(test_other_stacks);
 #endif
 	return 0;

@@ -7,7 +7,9 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include <unwind.h>
 
@@ -19,7 +21,8 @@
 
 #if defined(__x86_64__)
 
-enum { DEPTH = 64, RECORDS = 1024 };
+/* No thread has an id above 2^22. */
+enum { DEPTH = 64, RECORDS = 1024, ENDED = 1 << 30 };
 #define MS UINT64_C(1000000)
 
 /* In the order in which the code below loads and stores them. */
@@ -90,6 +93,7 @@ static void stop_twice(registers_t *registers) {
 	mw_repeated_registers_t r = {.rip = (uintptr_t)program_call,
 				     .rsp = registers->rsp,
 				     .rbp = registers->rbp,
+				     .rsi = registers->rsi,
 				     .rdx = registers->rdx,
 				     .r10 = registers->r10,
 				     .r8 = registers->r8};
@@ -147,7 +151,6 @@ static void test_interrupted(void) {
 	CHECK_EQ(repeated.r10, UINT32_MAX | (uint64_t)UINT32_MAX << 32);
 }
 
-/* No thread has an id above 2^22. */
 static bool begin_as(uint32_t thread_id) {
 	mw_repeated_registers_t r = {.rip = (uintptr_t)program_call, .rbp = 1};
 	bool is_begun = mw_repeated_call_begin(&r, mw_timed_call(SYS_semtimedop), MS,
@@ -157,18 +160,67 @@ static bool begin_as(uint32_t thread_id) {
 }
 
 static void test_many(void) {
-	const uint32_t ended = 1u << 30;
 	for (unsigned i = 0; i < RECORDS; i++)
-		CHECK(begin_as(ended + i));
+		CHECK(begin_as(ENDED + i));
 	/* The records of threads that have ended are used again. */
 	for (unsigned i = 0; i < RECORDS; i++)
 		CHECK(begin_as(mw_os_thread_id()));
 	CHECK(!begin_as(mw_os_thread_id()));
-	CHECK(!begin_as(ended));
+	CHECK(!begin_as(ENDED));
+}
+
+static void check_refused(uint64_t number, uint64_t rsi, uint64_t rdx) {
+	mw_repeated_registers_t r = {.rip = (uintptr_t)program_call, .rsi = rsi, .rdx = rdx};
+	const mw_repeated_registers_t before = r;
+	CHECK(!mw_repeated_call_finish(&r, number, 10, mw_os_process_id(), mw_os_thread_id()));
+	CHECK(memcmp(&r, &before, sizeof r) == 0);
+}
+
+/* What is not finished leaves no record in use. */
+static void test_refused(void) {
+	char byte;
+	struct iovec parts[18], nothing = {&byte, 1};
+	struct msghdr named = {.msg_name = &byte, .msg_iov = parts, .msg_iovlen = 2};
+	struct msghdr controlled = {.msg_control = &byte, .msg_iov = parts, .msg_iovlen = 2};
+	for (unsigned i = 0; i < 18; i++)
+		parts[i] = (struct iovec){&byte + 100 * i, 10};
+	for (unsigned i = 0; i < RECORDS; i++)
+		check_refused(SYS_write, 1, 10);
+	check_refused(SYS_writev, (uintptr_t)parts, 18);
+	check_refused(SYS_writev, (uintptr_t)parts, 1);
+	check_refused(SYS_writev, (uintptr_t)&nothing, 1);
+	check_refused(SYS_writev, 8, 2);
+	check_refused(SYS_sendmsg, (uintptr_t)&named, 0);
+	check_refused(SYS_sendmsg, (uintptr_t)&controlled, 0);
+	check_refused(SYS_sendmsg, 8, 0);
+}
+
+/* The first stop came after 15 bytes of 170, the second after 15 more. */
+static void test_parts_that_remain(void) {
+	char bytes[170];
+	struct iovec parts[17];
+	for (unsigned i = 0; i < 17; i++)
+		parts[i] = (struct iovec){bytes + 10 * i, 10};
+	mw_repeated_registers_t r = {
+		.rip = (uintptr_t)program_call, .rbp = 5, .rsi = (uintptr_t)parts, .rdx = 17};
+	for (unsigned i = 1; i <= 2; i++) {
+		CHECK(mw_repeated_call_finish(&r, SYS_writev, 15, mw_os_process_id(), ENDED));
+		const struct iovec *left = (const struct iovec *)r.rsi;
+		CHECK(left != parts && r.rbp != 5 && r.rip != (uintptr_t)program_call);
+		CHECK_EQ(r.rdx, 17 - 15 * i / 10);
+		CHECK(left->iov_base == bytes + 15 * i && left[1].iov_len == 10);
+		CHECK_EQ(left->iov_len, i == 1 ? 5 : 10);
+		CHECK_EQ(parts[1].iov_len, 10);
+	}
+	mw_repeated_call_original(&r);
+	CHECK(r.rip == (uintptr_t)program_call && r.rsi == (uintptr_t)parts && r.rdx == 17);
+	CHECK_EQ(r.rbp, 5);
 }
 
 int main(void) {
 	mw_unwind_start();
+	RUN(test_refused);
+	RUN(test_parts_that_remain);
 	RUN(test_registers);
 	RUN(test_interrupted);
 	RUN(test_many);

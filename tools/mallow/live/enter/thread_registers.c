@@ -141,13 +141,17 @@ static bool is_fit_running(const mw_address_space_t *space, int thread,
 	       !is_in_sequence(space, thread, r->rip);
 }
 
+static bool is_call_at(const mw_address_space_t *space, uint64_t address) {
+	uint8_t code[MW_SYSCALL_CODE_BYTES];
+	return pread(space->memory, code, sizeof(code), (off_t)address) == (ssize_t)sizeof(code) &&
+	       code[0] == 0x0f && code[1] == 0x05;
+}
+
 /* Has the thread repeat an interrupted call afterwards. False: the instruction before is no system
  * call. */
 static bool repeat_call(const mw_address_space_t *space, int restart, mw_traced_registers_t *r) {
-	uint8_t code[MW_SYSCALL_CODE_BYTES];
 	uint64_t address = r->rip - MW_SYSCALL_CODE_BYTES;
-	if (pread(space->memory, code, sizeof(code), (off_t)address) != (ssize_t)sizeof(code) ||
-	    code[0] != 0x0f || code[1] != 0x05)
+	if (!is_call_at(space, address))
 		return false;
 	r->rip = address;
 	r->rax = restart == MW_RESTART_BLOCK ? (uint64_t)SYS_restart_syscall : r->orig_rax;
@@ -192,6 +196,8 @@ size_t mw_registers_make_part(const mw_address_space_t *space, int thread,
 		return 0;
 	part->frame = frame_of(&r);
 	part->frame.restart = (uint32_t)restart;
+	if (mw_call_may_be_cut(&r) && is_call_at(space, r.rip - MW_SYSCALL_CODE_BYTES))
+		part->frame.cut_call = r.orig_rax;
 	part->frame.has_blocked = read_blocked(thread, &part->frame.blocked_signals);
 	return sizeof(part->frame) + bytes;
 }
