@@ -44,7 +44,8 @@ static struct {
 	uint32_t count;          /* slots in use */
 	_Atomic uint32_t starts; /* how often timers were started */
 	uint32_t scan;           /* number of the last scan */
-	uint64_t next_scan_ns;   /* CLOCK_MONOTONIC before which there is no scan */
+	uint64_t stop_ns; /* CPU time that a stop of all threads takes; 0: none since an answer */
+	uint64_t next_scan_ns; /* CLOCK_MONOTONIC before which there is no scan */
 	mw_rng_t rng;
 	_Alignas(8) char names[NAMES_BYTES]; /* entries of /proc/self/task, during a scan */
 } timers MW_SPARSE;
@@ -308,13 +309,18 @@ static void renew_event(slot_t *slot) {
 }
 
 static void put_off_scan(mw_answer_moment_t moment) {
-	uint64_t stop_ns = STOP_NS + timers.count * MW_TIMERS_PUT_OFF_NS;
-	if (moment == MW_ANSWER_ENDS)
-		mw_os_timer_begin_anew(timers.process_timer, MW_TIMERS_SCAN_NS);
-	else
+	if (moment == MW_ANSWER_STOPS)
+		timers.stop_ns = STOP_NS + timers.count * MW_TIMERS_PUT_OFF_NS;
+	uint64_t after_ns = timers.stop_ns > MW_TIMERS_SCAN_NS ? timers.stop_ns : MW_TIMERS_SCAN_NS;
+	if (moment == MW_ANSWER_ENDS) {
+		/* The threads that were stopped may still be going on. */
+		mw_os_timer_begin(timers.process_timer, after_ns, MW_TIMERS_SCAN_NS);
+		timers.stop_ns = 0;
+	} else {
 		mw_os_timer_put_off(timers.process_timer,
-				    moment == MW_ANSWER_STOPS ? stop_ns : ANSWER_NS,
+				    moment == MW_ANSWER_STOPS ? after_ns : ANSWER_NS,
 				    MW_TIMERS_SCAN_NS);
+	}
 }
 
 void mw_thread_timers_put_off(mw_answer_moment_t moment) {

@@ -72,9 +72,9 @@ void mw_os_timer_put_off(int timer, uint64_t least_ns, uint64_t period_ns) {
 	errno = saved_errno;
 }
 
-void mw_os_timer_begin_anew(int timer, uint64_t period_ns) {
+void mw_os_timer_begin(int timer, uint64_t first_ns, uint64_t period_ns) {
 	int saved_errno = errno;
-	struct itimerspec times = {.it_value = timespec_of(period_ns),
+	struct itimerspec times = {.it_value = timespec_of(first_ns),
 				   .it_interval = timespec_of(period_ns)};
 	mw_system_call(SYS_timer_settime, timer, 0, &times, NULL);
 	errno = saved_errno;

@@ -36,8 +36,8 @@ int mw_os_process_timer_start(int signal_number, uint64_t period_ns);
 /* Makes the current interval of a timer end in `least_ns` at the earliest. `period_ns`: that of the
  * timer. */
 void mw_os_timer_put_off(int timer, uint64_t least_ns, uint64_t period_ns);
-/* Begins the current interval anew: it ends in `period_ns`, which is that of the timer. */
-void mw_os_timer_begin_anew(int timer, uint64_t period_ns);
+/* Begins the current interval of a timer anew: it ends in `first_ns`. */
+void mw_os_timer_begin(int timer, uint64_t first_ns, uint64_t period_ns);
 /* Deletes a timer. Its signal may still be pending. */
 void mw_os_timer_stop(int timer);
 
