@@ -7,6 +7,10 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+/* Byte offset of a file lock, beside those of layout.h and lease.h. Held by a tool from its request
+ * for a check until it has read the result: there is one result, of the last check. */
+#define MW_STATE_LEAK_CHECK_LOCK 4u
+
 /* Bits of control.want_leak_options. */
 enum {
 	MW_LEAK_PEEK = 1u << 0,   /* store the first bytes of leaked blocks */

@@ -27,6 +27,36 @@ print(($1))") || fail "$1"
     [ "$got" = "$2" ] || fail "$1 is $got, not $2"
 }
 
+# Two commands at once ask for different things, while the process is stopped: each has the answer
+# to its own question. `sleeps`: the command waits in clock_nanosleep(2), for its turn or an answer.
+sleeps() {
+    local call
+    read -r call _ 2>/dev/null <"/proc/$1/syscall" || fail "command $1 has ended: $(cat ask.*)"
+    [ "$call" = "$nanosleep" ]
+}
+case $(uname -m) in
+x86_64) nanosleep=230 ;;
+*) nanosleep=115 ;;
+esac
+launch prof_sample:1
+kill -STOP "$pid"
+await 60 grep -q '^State:.T' "/proc/$pid/status"
+"$mallow" leaks --wait 60 --growth 1h "$pid" >ask.growth 2>&1 &
+growth=$!
+await 60 sleeps "$growth"
+"$mallow" leaks --wait 60 "$pid" >ask.leaks 2>&1 &
+leaks=$!
+await 60 sleeps "$leaks"
+kill -CONT "$pid"
+wait "$growth" || fail "growth, beside leaks: $(cat ask.growth)"
+wait "$leaks"
+[ $? -lt 2 ] || fail "leaks, beside growth: $(cat ask.leaks)"
+grep -q ', held by the variable table in holders$' ask.growth || fail "$(cat ask.growth)"
+grep -q '^  checked   .* searched for ' ask.leaks || fail "$(cat ask.leaks)"
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+ok "two questions at once"
+
 launch prof_sample:1
 try 0 "$mallow" leaks --wait 60 --growth 1h --json "$pid"
 equals 'r["view"], r["seconds"]' "('growth', 3600.0)"

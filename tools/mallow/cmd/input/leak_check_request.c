@@ -2,6 +2,8 @@
  * leak_check_request.c -- requests a leak check, and follows it in the state file. */
 #include "cmd/input/leak_check_request.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,6 +29,7 @@ typedef struct check {
 	const mw_target_t *target;
 	const mw_program_hold_t *program;
 	double begin;
+	int turn; /* descriptor of the state file that holds the lock of checks */
 	mw_reply_t reply;
 } check_t;
 
@@ -93,6 +96,47 @@ static int say_ended(const check_t *check, mw_error_t *error) {
 	return mw_error_set(error, "pid %d: the process %s during the check, after %.3g s",
 			    check->target->pid, mw_program_end(check->program),
 			    mw_monotonic_seconds() - check->begin);
+}
+
+static struct flock turn_lock(short type) {
+	return (struct flock){.l_type = type,
+			      .l_whence = SEEK_SET,
+			      .l_start = MW_STATE_LEAK_CHECK_LOCK,
+			      .l_len = 1};
+}
+
+/* Waits until no other command has the process checked: the check of one that asks for other
+ * things, as for holders, would be taken for this one's. Returns 0; -1: it failed. */
+static int take_turn(check_t *check, double limit_seconds, mw_error_t *error) {
+	const struct timespec pause = {.tv_nsec = READ_LAST_NS};
+	struct flock lock = turn_lock(F_WRLCK);
+	check->turn = mw_target_open(check->target, O_RDWR);
+	if (check->turn < 0)
+		return mw_error_set(error, "%s: %s", check->target->shown, strerror(errno));
+	while (fcntl(check->turn, F_OFD_SETLK, &lock) != 0) {
+		if (errno != EAGAIN && errno != EACCES && errno != EINTR)
+			return mw_error_set(error, "%s: cannot lock the state file: %s",
+					    check->target->shown, strerror(errno));
+		if (!mw_program_goes_on(check->program))
+			return say_ended(check, error);
+		if (mw_monotonic_seconds() - check->begin > limit_seconds)
+			return mw_error_set(error,
+					    "pid %d: another mallow has had it checked for leaks "
+					    "for %.3g s; end it and try again",
+					    check->target->pid, limit_seconds);
+		mw_progress("pid %d: another mallow has it checked for leaks", check->target->pid);
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+/* A process that this command has made, and that has not ended yet, has the descriptor, too. */
+static void end_turn(const check_t *check) {
+	struct flock lock = turn_lock(F_UNLCK);
+	if (check->turn < 0)
+		return;
+	fcntl(check->turn, F_OFD_SETLK, &lock);
+	close(check->turn);
 }
 
 /* The process has seen the request, and had no room to begin. */
@@ -240,6 +284,7 @@ int mw_check_read(const mw_target_t *target, mw_snapshot_t **snapshot, mw_error_
 	return take_done(target, snapshot, error);
 }
 
+/* Has the turn. */
 static int make_check(check_t *check, const mw_check_options_t *options, mw_snapshot_t **snapshot,
 		      mw_error_t *error) {
 	const mw_request_t request = {.kind = MW_REQUEST_LEAK_CHECK,
@@ -266,7 +311,12 @@ int mw_check_program(const mw_target_t *target, const mw_program_hold_t *program
 		     const mw_check_options_t *options, mw_snapshot_t **snapshot,
 		     mw_error_t *error) {
 	check_t check = {.target = target, .program = program, .begin = mw_monotonic_seconds()};
-	return make_check(&check, options, snapshot, error);
+	int result = take_turn(&check, options->limit_seconds, error);
+	if (result == 0)
+		result = make_check(&check, options, snapshot, error);
+	mw_progress_end();
+	end_turn(&check);
+	return result;
 }
 
 int mw_check_process(const mw_target_t *target, const mw_check_options_t *options,
