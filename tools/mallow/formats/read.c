@@ -42,9 +42,28 @@ static int read_single(mw_profile_t *profile, const char *name, const char *byte
 	return mw_read_proto(profile, name, bytes, length, error);
 }
 
+/* Returns how many bytes of a mark the file begins with, as editors and shells of other systems
+ * write before text in UTF-8. */
+static size_t mark_bytes(const char *bytes, size_t length) {
+	return length >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
+static bool is_utf16(const char *bytes, size_t length) {
+	return length >= 2 &&
+	       (memcmp(bytes, "\xff\xfe", 2) == 0 || memcmp(bytes, "\xfe\xff", 2) == 0);
+}
+
 /* Reads any uncompressed format. */
 static int read_plain(mw_profile_t *profile, const char *name, const char *bytes, size_t length,
 		      mw_error_t *error) {
+	size_t mark = mark_bytes(bytes, length);
+	bytes += mark;
+	length -= mark;
+	if (is_utf16(bytes, length))
+		return mw_error_set(error,
+				    "%s: is text in UTF-16; 'iconv -f UTF-16 -t UTF-8' makes what "
+				    "mallow reads",
+				    name);
 	if (mw_is_symbolized(bytes, length))
 		return mw_read_symbolized(profile, name, bytes, length, read_single, error);
 	return read_single(profile, name, bytes, length, error);
@@ -55,6 +74,9 @@ static int read_plain(mw_profile_t *profile, const char *name, const char *bytes
 
 /* True if a file that begins with `bytes` may be a profile. */
 static bool may_be_profile(const char *bytes, size_t length) {
+	size_t mark = mark_bytes(bytes, length);
+	bytes += mark;
+	length -= mark;
 	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
 		if (readers[i].is_it(bytes, length))
 			return true;

@@ -149,6 +149,20 @@ static void lines_may_come_from_a_log(void) {
 }
 
 /* "type=total" for each type, then the stacks' depths. */
+static void a_mark_of_utf8_is_no_text(void) {
+	mw_profile_t *p = read_text("\xef\xbb\xbfmain;f 3\n");
+	const mw_location_t *outermost = &p->locations[p->frames[p->samples[0].frame_first + 1]];
+	const mw_line_t *line = &p->lines[outermost->line_first];
+	CHECK_STR(mw_profile_string(p, p->functions[line->function].name), "main");
+	mw_profile_free(p);
+	p = read_text("\xef\xbb\xbf" HEAP);
+	CHECK_EQ(p->sample_count, 1);
+	mw_profile_free(p);
+	refused("\xff\xfem", "UTF-16");
+	refused("\xfe\xffm", "UTF-16");
+	refused("\xef\xbb\xbf", "is empty");
+}
+
 static void check_folded(const char *text, const char *want) {
 	char got[256] = "";
 	mw_profile_t *p = read_text(text);
@@ -258,6 +272,7 @@ int main(void) {
 	RUN(titles_are_lines);
 	RUN(counts_may_be_negative);
 	RUN(lines_may_come_from_a_log);
+	RUN(a_mark_of_utf8_is_no_text);
 	RUN(folded_stacks_in_any_dress);
 	RUN(trampolines_are_left_out);
 	RUN(a_period_of_0_is_no_time);
