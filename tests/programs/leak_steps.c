@@ -6,14 +6,16 @@
  * must find none: the step at which a block is in no list and no register is found for certain,
  * which a check at a random moment finds once in thousands.
  *
- * Of the instructions that were not executed before, each third is checked: a step seldom takes
- * fewer.  With "every" each one is, anew in each operation with each size, which takes minutes.
+ * Of the instructions that were not executed before, each fifth is checked.  With "every" each one
+ * is, anew in each operation with each size, which takes many minutes.
  *
- * While the operation holds a lock that the check needs, the check waits, and the operation goes on
- * until it has released the lock. */
+ * The operation stands still until the check has ended.  While it holds a lock that the check
+ * needs, it goes on: the check is in futex(2) then. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -22,8 +24,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #define MALLOW_WEAK
 #include <mallow/mallow.h>
@@ -31,14 +35,18 @@
 #define TRAP_FLAG 0x100
 /* Most bytes of the library's code. */
 #define CODE_BYTES (2u << 20)
-/* How long the operation waits for a check, and at each further instruction if the check is late:
- * it may be waiting for a lock of the operation. */
-#define PATIENCE_NS 4000000
-#define STEP_PATIENCE_NS 5000
+/* How often the operation that waits for a check looks where it stands. */
+#define LOOK_NS 1000000
+/* So many looks in a row find the check in futex(2): it waits for a lock, not for an answer. */
+enum { LOCKED_LOOKS = 2 };
+/* Steps of an operation that goes on, until it looks again. */
+enum { LATE_STEPS = 64 };
 
 static uintptr_t library_start, library_limit;
 static sem_t wanted, done;
-static bool is_checking; /* of the thread that steps */
+static atomic_int check_call_fd = -1; /* names the system call in which the check's thread is */
+static bool is_checking;              /* of the thread that steps */
+static unsigned late_steps;
 static atomic_int leaked;
 static uintptr_t at; /* the instruction of the check */
 static unsigned checks, found;
@@ -46,8 +54,9 @@ static const char *operation;
 static size_t block_bytes;
 
 /* Instructions from one check to the next. */
-static unsigned stride = 3;
-static bool visited[CODE_BYTES]; /* by instruction of the library */
+static unsigned stride = 5;
+/* By instruction of the library.  Bits, because each check searches them for pointers. */
+static uint64_t visited[CODE_BYTES / 64];
 
 static void fail(const char *what) {
 	fprintf(stderr, "leak_steps: %s: %s at %#zx in the library: %s\n", operation, what,
@@ -56,6 +65,12 @@ static void fail(const char *what) {
 }
 
 static void *check(void *unused) {
+	char path[64];
+	snprintf(path, sizeof path, "/proc/self/task/%ld/syscall", syscall(SYS_gettid));
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		fail(path);
+	atomic_store(&check_call_fd, fd);
 	for (;;) {
 		while (sem_wait(&wanted) != 0)
 			;
@@ -81,27 +96,55 @@ static void say(int count) {
 	_Exit(1);
 }
 
-static void await_check(long patience_ns) {
+static bool is_in_futex(void) {
+	char call[16] = "";
+	return pread(check_call_fd, call, sizeof call - 1, 0) > 0 && atoi(call) == SYS_futex;
+}
+
+static bool check_has_ended_after(long wait_ns) {
 	struct timespec limit;
 	clock_gettime(CLOCK_REALTIME, &limit);
-	limit.tv_nsec += patience_ns;
+	limit.tv_nsec += wait_ns;
 	limit.tv_sec += limit.tv_nsec / 1000000000;
 	limit.tv_nsec %= 1000000000;
 	int result;
 	while ((result = sem_timedwait(&done, &limit)) != 0 && errno == EINTR)
 		;
-	if (result != 0)
-		return;
+	return result == 0;
+}
+
+static void end_check(void) {
 	is_checking = false;
 	if (atomic_load(&leaked) != 0)
 		say(atomic_load(&leaked));
 }
 
+/* Waits for the end of the check, or until it needs a lock. */
+static void await_check(void) {
+	int locked = 0;
+	while (!check_has_ended_after(LOOK_NS)) {
+		locked = is_in_futex() ? locked + 1 : 0;
+		if (locked == LOCKED_LOOKS)
+			return;
+	}
+	end_check();
+}
+
+/* The check waits for a lock, or did so a few steps ago. */
+static void step_late(void) {
+	if (sem_trywait(&done) == 0)
+		end_check();
+	else if (++late_steps % LATE_STEPS == 0)
+		await_check();
+}
+
 /* Returns whether a check is due at the instruction. */
 static bool is_due(uintptr_t place) {
-	if (visited[place - library_start])
+	const size_t i = place - library_start;
+	const uint64_t bit = (uint64_t)1 << i % 64;
+	if ((visited[i / 64] & bit) != 0)
 		return false;
-	visited[place - library_start] = true;
+	visited[i / 64] |= bit;
 	return found++ % stride == 0;
 }
 
@@ -110,13 +153,13 @@ static void step(int number, siginfo_t *info, void *context) {
 	int saved_errno = errno;
 	uintptr_t place = (uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
 	if (is_checking) {
-		await_check(STEP_PATIENCE_NS);
+		step_late();
 	} else if (place >= library_start && place < library_limit && is_due(place)) {
 		at = place;
 		checks++;
 		is_checking = true;
 		sem_post(&wanted);
-		await_check(PATIENCE_NS);
+		await_check();
 	}
 	errno = saved_errno;
 }
@@ -160,9 +203,10 @@ static void allocate_and_free(void) {
 	}
 }
 
+/* A copy is stepped through in libc, so few steps lead to the largest size. */
 static void resize(void) {
 	blocks[0] = malloc(block_bytes);
-	for (int i = 0; i < 6; i++)
+	for (int i = 2; i <= 6; i += 2)
 		blocks[0] = realloc(blocks[0], block_bytes << i);
 	free_at(0);
 }
@@ -222,7 +266,7 @@ static void run_steps(void (*work)(void)) {
 	work();
 	step_end();
 	while (is_checking)
-		await_check(PATIENCE_NS);
+		await_check();
 }
 
 static void step_first_malloc(void) {
@@ -284,12 +328,14 @@ int main(int argc, char **argv) {
 	if (dladdr((void *)malloc, &info) == 0)
 		fail("dladdr");
 	library_start = (uintptr_t)info.dli_fbase;
-	library_limit = library_start + sizeof visited;
+	library_limit = library_start + CODE_BYTES;
 	sem_init(&wanted, 0, 0);
 	sem_init(&done, 0, 0);
 	pthread_t thread;
 	if (pthread_create(&thread, NULL, check, NULL) != 0)
 		fail("pthread_create");
+	while (check_call_fd < 0)
+		sched_yield();
 	bool every = argc > 1 && strcmp(argv[1], "every") == 0;
 	stride = every ? 1 : stride;
 	run_all(every, argc > 2 ? argv[2] : NULL);
