@@ -42,19 +42,16 @@ static bool holds(const mw_attach_slot_t *slot, uint64_t value) {
 		       value;
 }
 
-/* Returns whether the slot had the value `from`, and has the value `to` now. Its module may have
- * been unloaded: nothing is changed where another value is found. */
-static bool exchange(const mw_attach_slot_t *slot, uint64_t from, uint64_t to) {
-	if (!holds(slot, from))
-		return false;
-	bool is_closed = !is_writable(slot->address);
-	if (is_closed && !protect(slot->address, PROT_READ | PROT_WRITE))
+/* Returns whether the slot had the value `from`, and has the value `to` now. `is_open`: its page
+ * can be written. */
+static bool exchange(const mw_attach_slot_t *slot, uint64_t from, uint64_t to, bool is_open) {
+	if (!is_open && !protect(slot->address, PROT_READ | PROT_WRITE))
 		return false;
 	/* Release: a thread that calls the new function sees what it needs. */
 	bool done = atomic_compare_exchange_strong_explicit((_Atomic uint64_t *)slot->address,
 							    &from, to, memory_order_release,
 							    memory_order_relaxed);
-	if (is_closed)
+	if (!is_open)
 		protect(slot->address, PROT_READ);
 	return done;
 }
@@ -67,12 +64,20 @@ static void replace(mw_attach_slot_t *slot) {
 	bool done = slot->function < MW_ATTACH_FUNCTION_COUNT &&
 		    WORK->original[slot->function] != 0 && holds(slot, slot->original) &&
 		    is_writable(slot->address) == is_open &&
-		    exchange(slot, slot->original, WORK->replacement[slot->function]);
+		    exchange(slot, slot->original, WORK->replacement[slot->function], is_open);
 	slot->replaced = done;
 	if (done)
 		atomic_fetch_add_explicit(&WORK->slots_replaced, 1, memory_order_relaxed);
 	else
 		WORK->slots_refused++;
+}
+
+/* Its module may have been unloaded: nothing is changed where another value is found. */
+static void restore(mw_attach_slot_t *slot) {
+	const uint64_t replacement = WORK->replacement[slot->function];
+	if (slot->replaced && holds(slot, replacement))
+		exchange(slot, replacement, slot->original, is_writable(slot->address));
+	slot->replaced = false;
 }
 
 bool mw_attach_lock_slots(void) {
@@ -93,12 +98,8 @@ void mw_attach_replace_slots(void) {
 }
 
 void mw_attach_restore_slots(void) {
-	for (uint64_t i = 0; i < WORK->slot_count; i++) {
-		mw_attach_slot_t *slot = &mw_attach_slots[i];
-		if (slot->replaced)
-			exchange(slot, WORK->replacement[slot->function], slot->original);
-		slot->replaced = false;
-	}
+	for (uint64_t i = 0; i < WORK->slot_count; i++)
+		restore(&mw_attach_slots[i]);
 }
 
 /* ---- modules that come later ---- */

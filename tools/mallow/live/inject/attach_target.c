@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "live/enter/thread_entry.h"
@@ -178,7 +179,20 @@ static int say_own_malloc(int pid, mw_error_t *error) {
 			    pid);
 }
 
-static int find_allocator(int pid, mw_attach_target_t *target, mw_error_t *error) {
+/* A program's first modules are loaded within this time, also on a slow machine. */
+enum { YOUNG_SECONDS = 10 };
+
+/* Returns whether the dynamic linker of the process may be at the first modules yet. */
+static bool is_young(const mw_process_t *process) {
+	struct timespec now;
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec <
+	       mw_process_start_realtime_ns(process->start_ticks) / 1000000000u + YOUNG_SECONDS;
+}
+
+static int find_allocator(const mw_process_t *process, mw_attach_target_t *target,
+			  mw_error_t *error) {
+	const int pid = process->pid;
 	mw_error_t why;
 	mw_program_start_t start;
 	if (!mw_program_start_read(mw_process_thread(pid), &start))
@@ -192,7 +206,7 @@ static int find_allocator(int pid, mw_attach_target_t *target, mw_error_t *error
 					   &why);
 	if (status != 0) {
 		/* At the program's start the list has the program only, and counts as finished. */
-		target->is_early = true;
+		target->is_early = target->is_early || is_young(process);
 		return mw_error_set(error, "pid %d: %s; start it with 'mallow run'", pid, why.text);
 	}
 	if (has_sanitizer(target))
@@ -260,5 +274,5 @@ int mw_attach_check(const mw_process_t *process, mw_attach_target_t *target, mw_
 		return mw_error_set(error,
 				    "pid %d: it runs with libmallow already: 'mallow report %d'",
 				    pid, pid);
-	return find_allocator(pid, target, error);
+	return find_allocator(process, target, error);
 }
