@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""includes.py SOURCE_DIR BUILD_DIR -- no file includes a header of the project without using it.
+"""includes.py SOURCE_DIR BUILD_DIR [FILE...] -- no file includes a header of the project without
+using it.  With files, relative to SOURCE_DIR, only these are looked at.
 
 include-what-you-use finds such lines, in a source and in the header of its name in one run; other
 headers have a run of their own.  A file of the library is looked at as the plain, the hardened and
@@ -67,6 +68,8 @@ def main():
     files = {kind: {path for root in ("src", "compat", "tools/mallow")
                     for path in glob.glob(f"{root}/**/*.{kind}", recursive=True)}
              for kind in "ch"}
+    if len(sys.argv) > 3:
+        files = {kind: paths & set(sys.argv[3:]) for kind, paths in files.items()}
     alone = {path for path in files["h"] if path[:-1] + "c" not in files["c"]}
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         findings = set().union(*pool.map(lambda path: look_at(path, build),
@@ -75,7 +78,7 @@ def main():
         print(f'{name}: "{header}" is not used')
     print(f"{len(files['c'])} sources and {len(files['h'])} headers looked at, "
           f"{len(findings)} findings")
-    return 1 if findings or not files["c"] else 0
+    return 1 if findings or not files["c"] | files["h"] else 0
 
 
 sys.exit(main())
