@@ -111,6 +111,20 @@ try 2 "$mallow" agent --config none.conf --check
 one_line_error
 try 2 "$mallow" agent --config agent.conf --to ftp://host --check
 one_line_error
+# Files that the configuration names are looked at, too.
+# names_file SETTING STATUS PATTERN: of the file `named`.
+names_file() {
+    (cat agent.conf && echo "$1 $work/named") >files.conf
+    try "$2" "$mallow" agent --config files.conf --check
+    [ -z "$3" ] || says err "$3"
+}
+names_file token-file 2 '/named: cannot read the secret: No such file'
+names_file tls-ca 2 '/named: cannot read: No such file'
+echo secret >named && chmod 644 named
+names_file token-file 2 'run chmod 600'
+chmod 600 named
+names_file token-file 0 ''
+names_file tls-ca 0 ''
 ok "mistakes in the configuration, one line each"
 
 # ---- a process that is killed, agents that are killed: each allocation counts once ----

@@ -12,6 +12,8 @@
 
 #include "model/memory.h"
 
+enum { SECRET_BYTES_MAX = 8192 };
+
 /* Pipes are fine: "--token-file <(pass show mallow)". */
 static int open_private(const char *path, mw_error_t *error) {
 	struct stat info;
@@ -56,16 +58,23 @@ static int read_file(const char *path, char *text, size_t size, mw_error_t *erro
 static int check(const char *name, const char *secret, mw_error_t *error) {
 	if (*secret == '\0')
 		return mw_error_set(error, "%s: the secret is empty", name);
-	if (strlen(secret) >= MW_SECRET_BYTES_MAX - 1)
+	if (strlen(secret) >= SECRET_BYTES_MAX - 1)
 		return mw_error_set(error, "%s: the secret is too long; allowed: up to %d bytes",
-				    name, MW_SECRET_BYTES_MAX - 2);
+				    name, SECRET_BYTES_MAX - 2);
 	for (const char *at = secret; *at != '\0'; at++)
 		if ((unsigned char)*at < ' ' || *at == 127)
 			return mw_error_set(error, "%s: the secret has a control character", name);
 	return 0;
 }
 
-int mw_secret_read(const char *file, const char *variable, char **out, mw_error_t *error) {
+static void release(char *secret) {
+	if (secret != NULL)
+		explicit_bzero(secret, strlen(secret));
+	free(secret);
+}
+
+/* Reads the variable if `file` is NULL. *out is NULL if neither is given. */
+static int read_secret(const char *file, const char *variable, char **out, mw_error_t *error) {
 	const char *value = file == NULL ? getenv(variable) : NULL;
 	char shown[80];
 	const char *name = file;
@@ -76,24 +85,34 @@ int mw_secret_read(const char *file, const char *variable, char **out, mw_error_
 		snprintf(shown, sizeof(shown), "the variable %s", variable);
 		name = shown;
 	}
-	char *text = mw_xcalloc(MW_SECRET_BYTES_MAX, 1);
+	char *text = mw_xcalloc(SECRET_BYTES_MAX, 1);
 	int result = 0;
 	if (file != NULL)
-		result = read_file(file, text, MW_SECRET_BYTES_MAX, error);
+		result = read_file(file, text, SECRET_BYTES_MAX, error);
 	else
-		strncpy(text, value, MW_SECRET_BYTES_MAX - 1);
+		strncpy(text, value, SECRET_BYTES_MAX - 1);
 	text[strcspn(text, "\r\n")] = '\0';
 	if (result == 0)
 		result = check(name, text, error);
 	if (result == 0)
 		*out = text;
 	else
-		mw_secret_free(text);
+		release(text);
 	return result;
 }
 
-void mw_secret_free(char *secret) {
-	if (secret != NULL)
-		explicit_bzero(secret, strlen(secret));
-	free(secret);
+int mw_secrets_read(const char *token_file, const char *password_file, mw_secrets_t *out,
+		    mw_error_t *error) {
+	*out = (mw_secrets_t){0};
+	if (read_secret(token_file, "MALLOW_PUSH_TOKEN", &out->token, error) == 0 &&
+	    read_secret(password_file, "MALLOW_PUSH_PASSWORD", &out->password, error) == 0)
+		return 0;
+	mw_secrets_free(out);
+	return -1;
+}
+
+void mw_secrets_free(mw_secrets_t *secrets) {
+	release(secrets->token);
+	release(secrets->password);
+	*secrets = (mw_secrets_t){0};
 }

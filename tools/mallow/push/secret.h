@@ -7,12 +7,16 @@
 
 #include "model/error.h"
 
-enum { MW_SECRET_BYTES_MAX = 8192 };
+/* What a receiver asks for; NULL where nothing is given. */
+typedef struct mw_secrets {
+	char *token, *password;
+} mw_secrets_t;
 
-/* Reads the first line of `file`, or the variable if `file` is NULL.  0: *out is the secret, NULL
- * if neither is given; the caller calls mw_secret_free().  -1: the file cannot be read, other users
- * can read it, or the secret has a character that no header may have. */
-int mw_secret_read(const char *file, const char *variable, char **out, mw_error_t *error);
-void mw_secret_free(char *secret); /* overwrites it; NULL is allowed */
+/* Reads the first line of each file, or MALLOW_PUSH_TOKEN and MALLOW_PUSH_PASSWORD where a file is
+ * NULL.  Returns 0: the caller calls mw_secrets_free(). -1: a file cannot be read, other users can
+ * read it, or a secret has a character that no header may have. */
+int mw_secrets_read(const char *token_file, const char *password_file, mw_secrets_t *out,
+		    mw_error_t *error);
+void mw_secrets_free(mw_secrets_t *secrets); /* overwrites them */
 
 #endif

@@ -2,11 +2,13 @@
  * send_profile.c -- opens the receiver; counts since the last push, names, and the sending. */
 #include "cmd/agent/send_profile.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/sender.h"
 #include "cli/complain.h"
@@ -22,30 +24,40 @@
 
 /* Secrets come from the files that the configuration names, or the environment of the agent. */
 static int open_receiver(const mw_rules_t *rules, mw_receiver_t **out, mw_error_t *error) {
-	char *token = NULL, *password = NULL;
+	mw_secrets_t secrets;
 	*out = NULL;
-	int result = mw_secret_read(rules->token_file, "MALLOW_PUSH_TOKEN", &token, error);
-	if (result == 0)
-		result = mw_secret_read(rules->password_file, "MALLOW_PUSH_PASSWORD", &password,
-					error);
+	if (mw_secrets_read(rules->token_file, rules->password_file, &secrets, error) != 0)
+		return -1;
 	const mw_receiver_options_t options = {
-		.token = token,
+		.token = secrets.token,
 		.user = rules->user,
-		.password = password,
+		.password = secrets.password,
 		.tenant = rules->tenant,
 		.tls = {.authority = rules->tls_ca,
 			.certificate = rules->tls_cert,
 			.key = rules->tls_key},
 	};
-	if (result == 0)
-		result = mw_receiver_open(rules->push, &options, out, error);
-	mw_secret_free(token);
-	mw_secret_free(password);
+	int result = mw_receiver_open(rules->push, &options, out, error);
+	mw_secrets_free(&secrets);
 	return result;
 }
 
+static int check_readable(const char *file, mw_error_t *error) {
+	return file == NULL || access(file, R_OK) == 0
+		       ? 0
+		       : mw_error_set(error, "%s: cannot read: %s", file, strerror(errno));
+}
+
 int mw_send_check(const mw_rules_t *rules, mw_error_t *error) {
-	return mw_receiver_check(rules->push, error);
+	mw_secrets_t secrets;
+	if (mw_receiver_check(rules->push, error) != 0 ||
+	    check_readable(rules->tls_ca, error) != 0 ||
+	    check_readable(rules->tls_cert, error) != 0 ||
+	    check_readable(rules->tls_key, error) != 0 ||
+	    mw_secrets_read(rules->token_file, rules->password_file, &secrets, error) != 0)
+		return -1;
+	mw_secrets_free(&secrets);
+	return 0;
 }
 
 /* ---- one entry ---- */

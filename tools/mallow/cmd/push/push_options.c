@@ -70,13 +70,13 @@ static const char *url_of(const mw_option_values_t *values) {
 	return values->to.given ? values->to.text : getenv("MALLOW_STORE");
 }
 
-static int open_receiver(const mw_arguments_t *arguments, const char *token, const char *password,
+static int open_receiver(const mw_arguments_t *arguments, const mw_secrets_t *secrets,
 			 mw_push_options_t *out, mw_error_t *error) {
 	const mw_option_values_t *values = &arguments->options;
 	const mw_receiver_options_t options = {
-		.token = token,
+		.token = secrets->token,
 		.user = values->user.text,
-		.password = password,
+		.password = secrets->password,
 		.tenant = values->tenant.text,
 		.tls = {.authority = values->tls_ca.text,
 			.certificate = values->tls_cert.text,
@@ -89,17 +89,14 @@ static int open_receiver(const mw_arguments_t *arguments, const char *token, con
 static int take_receiver(const mw_arguments_t *arguments, mw_push_options_t *out,
 			 mw_error_t *error) {
 	const mw_option_values_t *values = &arguments->options;
-	char *token = NULL, *password = NULL;
+	mw_secrets_t secrets;
 	if (url_of(values) == NULL)
 		return mw_error_set(error, "push: --to URL is missing: where to send the profiles");
-	int result = mw_secret_read(values->token_file.text, "MALLOW_PUSH_TOKEN", &token, error);
+	int result = mw_secrets_read(values->token_file.text, values->password_file.text, &secrets,
+				     error);
 	if (result == 0)
-		result = mw_secret_read(values->password_file.text, "MALLOW_PUSH_PASSWORD",
-					&password, error);
-	if (result == 0)
-		result = open_receiver(arguments, token, password, out, error);
-	mw_secret_free(token);
-	mw_secret_free(password);
+		result = open_receiver(arguments, &secrets, out, error);
+	mw_secrets_free(&secrets);
 	return result;
 }
 
