@@ -66,6 +66,11 @@ is_prompt() {
     [ $((${EPOCHREALTIME/./} - begin)) -lt 500000 ]
 }
 launch large
+# No thread is entered.
+try 2 "$mallow" leaks --wait 0 "$pid"
+one_line_error
+says err 'has not seen the request yet; it will check when it allocates'
+try 2 "$mallow" leaks --last "$pid"
 await 60 is_prompt
 ends_well "leaks"
 ok "leaks, in less than half a second"

@@ -29,7 +29,8 @@ typedef struct check {
 	const mw_target_t *target;
 	const mw_program_hold_t *program;
 	double begin;
-	int turn; /* descriptor of the state file that holds the lock of checks */
+	bool is_left_alone; /* it sees the request by itself, and no thread is entered */
+	int turn;           /* descriptor of the state file that holds the lock of checks */
 	mw_reply_t reply;
 } check_t;
 
@@ -195,7 +196,7 @@ typedef struct waking {
 } waking_t;
 
 static void wake_if_due(const check_t *check, waking_t *waking, double now) {
-	if (now < waking->next)
+	if (now < waking->next || check->is_left_alone)
 		return;
 	int result = wake(check, &waking->why);
 	waking->hangs = result == MW_ENTRY_HANGS;
@@ -206,12 +207,19 @@ static void wake_if_due(const check_t *check, waking_t *waking, double now) {
 }
 
 static int say_not_woken(const check_t *check, const waking_t *waking, mw_error_t *error) {
+	int pid = check->target->pid;
+	if (check->is_left_alone)
+		return mw_error_set(error,
+				    "pid %d: the process has not seen the request yet; it will "
+				    "check when it allocates, and 'mallow leaks --last %d' then "
+				    "shows the result",
+				    pid, pid);
 	return mw_error_set(
 		error,
 		"pid %d: the process does not allocate, so it has not seen the request, "
 		"and %s. It will check when it allocates; 'mallow leaks --last %d' then "
 		"shows the result",
-		check->target->pid, waking->why.text, check->target->pid);
+		pid, waking->why.text, pid);
 }
 
 static int say_not_ended(const check_t *check, double seconds, mw_error_t *error) {
@@ -310,7 +318,10 @@ static int make_check(check_t *check, const mw_check_options_t *options, mw_snap
 int mw_check_program(const mw_target_t *target, const mw_program_hold_t *program,
 		     const mw_check_options_t *options, mw_snapshot_t **snapshot,
 		     mw_error_t *error) {
-	check_t check = {.target = target, .program = program, .begin = mw_monotonic_seconds()};
+	check_t check = {.target = target,
+			 .program = program,
+			 .begin = mw_monotonic_seconds(),
+			 .is_left_alone = options->wait_seconds <= 0};
 	int result = take_turn(&check, options->limit_seconds, error);
 	if (result == 0)
 		result = make_check(&check, options, snapshot, error);
