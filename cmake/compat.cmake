@@ -16,7 +16,8 @@
 # Functions of libc that libmallow.so calls on, because it has to know of the calls. They are no
 # allocator's: neither filters nor archives have them.
 set(mallow_passed_on dlopen prctl _exit _Exit fork daemon forkpty __register_atfork
-    pthread_atfork mmap mmap64 munmap mremap sbrk shmat shmdt sigwait sigwaitinfo sigtimedwait)
+    pthread_atfork mmap mmap64 munmap mremap sbrk shmat shmdt sigwait sigwaitinfo sigtimedwait
+    signalfd)
 
 # The lines of an exports.txt without comments.
 function(mallow_read_exports result file)

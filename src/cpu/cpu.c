@@ -44,6 +44,7 @@ static void on_event(const mw_os_tick_t *tick) {
 		mw_cpu_period_t period = atomic_load_explicit(&cpu.period, memory_order_relaxed);
 		if (period.event != MW_CPU_BY_TIMER)
 			mw_cpu_sample_take(tick, period);
+		mw_thread_timers_sampled();
 	}
 	atomic_fetch_sub_explicit(&cpu.inside, 1, memory_order_release);
 }
@@ -79,6 +80,7 @@ static void on_tick(const mw_os_tick_t *tick) {
 	mw_cpu_period_t period = atomic_load_explicit(&cpu.period, memory_order_relaxed);
 	if (period.event == MW_CPU_BY_TIMER)
 		mw_cpu_sample_take(tick, period);
+	mw_thread_timers_sampled();
 }
 
 static void show_threads(uint32_t threads, uint32_t refused) {
@@ -258,6 +260,12 @@ void mw_control_cpu_reset(void) {
 void mw_control_cpu_put_off(mw_answer_moment_t moment) {
 	if (mw_cpu_wants_threads())
 		mw_thread_timers_put_off(moment);
+}
+
+MW_COLD void mw_cpu_note_read(uint64_t signals) {
+	mw_thread_timers_note_read(signals);
+	if (mw_cpu_wants_threads())
+		mw_os_tick_drop_pending(0);
 }
 
 /* The kernel gives a child no timers. Samples so far are the parent's. */

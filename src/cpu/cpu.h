@@ -34,4 +34,9 @@ MW_COLD void mw_cpu_thread_end(void);
  * live.cpu_error. Called without locks. */
 MW_COLD void mw_cpu_start(int32_t hz, uint32_t event);
 
+/* Called before a descriptor of signalfd(2) reads `signals` (bit n - 1: signal n). Threads that
+ * block the signal of samples have none from then on, so that the descriptor reads none; the
+ * calling thread's pending ones are dropped. */
+MW_COLD void mw_cpu_note_read(uint64_t signals);
+
 #endif

@@ -45,6 +45,8 @@ static struct {
 	_Atomic uint32_t starts; /* how often timers were started */
 	uint32_t scan;           /* number of the last scan */
 	uint64_t stop_ns; /* CPU time that a stop of all threads takes; 0: none since an answer */
+	_Atomic uint64_t
+		read_signals;  /* signals that descriptors of signalfd(2) read; bit n - 1: n */
 	uint64_t next_scan_ns; /* CLOCK_MONOTONIC before which there is no scan */
 	mw_rng_t rng;
 	_Alignas(8) char names[NAMES_BYTES]; /* entries of /proc/self/task, during a scan */
@@ -101,11 +103,29 @@ static void stop_timer(const slot_t *slot) {
 		mw_os_timer_stop(slot->timer);
 }
 
-/* Returns MW_OK also for a thread that has ended, whose slot stays empty; else the kernel refused.
- */
+static bool is_read(int signal_number) {
+	/* Relaxed: a signal may come before the word is seen. */
+	uint64_t read = atomic_load_explicit(&timers.read_signals, memory_order_relaxed);
+	return read >> (signal_number - 1) & 1;
+}
+
+/* Returns whether a descriptor would read the thread's signals. */
+static bool is_left_alone(uint32_t thread_id) {
+	int signal_number = timers.config.signal_number;
+	return is_read(signal_number) &&
+	       (mw_os_blocked_signals(thread_id) >> (signal_number - 1) & 1);
+}
+
+/* Returns MW_OK also for a thread that has ended or is left alone, whose slot stays empty; else the
+ * kernel refused. */
 static int start_in(slot_t *slot, uint32_t thread_id, mw_os_timer_from_t from) {
 	if (timers.count >= THREADS_MAX)
 		return MW_ERR_NO_MEMORY;
+	if (is_left_alone(thread_id))
+		return MW_OK;
+	/* The thread may have had a timer before. */
+	if (is_read(timers.config.signal_number))
+		from = MW_OS_FROM_NOW;
 	slot_t made = {.thread_id = thread_id, .scan = timers.scan};
 	made.timer = start_timer(&made, thread_id, from);
 	if (made.timer < 0)
@@ -232,12 +252,14 @@ int mw_thread_timers_start(const mw_thread_timers_config_t *config, mw_cpu_calle
 		timers.config = *config;
 		atomic_fetch_add_explicit(&timers.starts, 1, memory_order_relaxed);
 		timers.refused = 0;
-		timers.process_timer =
-			mw_os_process_timer_start(config->scan_signal, MW_TIMERS_SCAN_NS);
+		bool has_scans = !is_read(config->scan_signal);
+		if (has_scans)
+			timers.process_timer =
+				mw_os_process_timer_start(config->scan_signal, MW_TIMERS_SCAN_NS);
 		/* Without /proc only this thread, and those whose heap is made later, have timers.
 		 */
 		uint32_t self = mw_os_thread_id();
-		if (timers.process_timer >= 0)
+		if (timers.process_timer >= 0 || !has_scans)
 			error = start_in(find(self), self, MW_OS_FROM_NOW);
 		if (error == MW_OK)
 			scan(MW_OS_FROM_NOW);
@@ -260,17 +282,60 @@ bool mw_thread_timers_stop(mw_cpu_caller_t caller) {
 	return true;
 }
 
+/* Called with the lock. */
+static void scan_if_due(void) {
+	uint64_t now_ns = mw_os_monotonic_ns();
+	if (now_ns < timers.next_scan_ns)
+		return;
+	scan(MW_OS_FROM_THREAD_START);
+	/* Most time that a scan may take: half a percent of one processor. */
+	uint64_t pause_ns = (mw_os_monotonic_ns() - now_ns) * SCAN_SHARE;
+	timers.next_scan_ns =
+		now_ns + (pause_ns > MW_TIMERS_SCAN_NS ? pause_ns : MW_TIMERS_SCAN_NS);
+}
+
 void mw_thread_timers_scan(void) {
 	/* Without a rank: the interrupted code may hold any lock, and nothing waits here. */
 	if (!mw_lock_try(&timers.lock))
 		return;
-	uint64_t now_ns = mw_os_monotonic_ns();
-	if (is_on() && now_ns >= timers.next_scan_ns) {
-		scan(MW_OS_FROM_THREAD_START);
-		/* Most time that a scan may take: half a percent of one processor. */
-		timers.next_scan_ns = now_ns + (mw_os_monotonic_ns() - now_ns) * SCAN_SHARE;
+	if (is_on())
+		scan_if_due();
+	mw_lock_let_go(&timers.lock);
+}
+
+/* While threads that have timers use all of the CPU time, one of their samples comes sooner than so
+ * many periods. */
+#define QUIET_PERIODS 5u
+
+void mw_thread_timers_sampled(void) {
+	if (!mw_lock_try(&timers.lock))
+		return;
+	uint64_t quiet_ns = timers.config.period_ns * QUIET_PERIODS;
+	uint64_t least_ns = quiet_ns > MW_TIMERS_SCAN_NS ? quiet_ns : MW_TIMERS_SCAN_NS;
+	if (is_on()) {
+		if (timers.process_timer >= 0)
+			mw_os_timer_put_off(timers.process_timer, least_ns, MW_TIMERS_SCAN_NS);
+		scan_if_due();
 	}
 	mw_lock_let_go(&timers.lock);
+}
+
+void mw_thread_timers_note_read(uint64_t signals) {
+	atomic_fetch_or_explicit(&timers.read_signals, signals, memory_order_relaxed);
+	if (!timers.slots)
+		return;
+	lock();
+	if (timers.config.signal_number != 0 && is_read(timers.config.scan_signal) &&
+	    timers.process_timer >= 0) {
+		mw_os_timer_stop(timers.process_timer);
+		timers.process_timer = -1;
+	}
+	slot_t *slot = is_on() ? find(mw_os_thread_id()) : NULL;
+	if (slot && slot->thread_id != 0 && is_left_alone(slot->thread_id)) {
+		own.start = 0;
+		remove_slot(slot);
+	}
+	unlock();
 }
 
 /* CPU time of the process until the next scan while a thread answers a tool, which says when it has
@@ -309,6 +374,8 @@ static void renew_event(slot_t *slot) {
 }
 
 static void put_off_scan(mw_answer_moment_t moment) {
+	if (timers.process_timer < 0)
+		return;
 	if (moment == MW_ANSWER_STOPS)
 		timers.stop_ns = STOP_NS + timers.count * MW_TIMERS_PUT_OFF_NS;
 	uint64_t after_ns = timers.stop_ns > MW_TIMERS_SCAN_NS ? timers.stop_ns : MW_TIMERS_SCAN_NS;

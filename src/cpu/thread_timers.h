@@ -67,6 +67,15 @@ void mw_thread_timers_remove(void);
  * thread's of CPU time is put off; the thread blocks its signal. Waits for the lock, but not for
  * long: the calling thread may hold it. Async-signal-safe. */
 void mw_thread_timers_put_off(mw_answer_moment_t moment);
+/* From now on, threads that block the signal get no timer where it is one of `signals` (bit n - 1:
+ * signal n), which a descriptor of signalfd(2) reads, and scans have no signal of their own, which
+ * is the process's: samples cause them. The calling thread's timer is deleted if it blocks the
+ * signal. */
+void mw_thread_timers_note_read(uint64_t signals);
+/* Called by the handler of a sample: scans now and then, and puts off the process's timer of scans.
+ * That one's signal may go to a thread that sleeps, whose call would return EINTR; it is needed
+ * where all CPU time is used by threads that have no timer yet. Async-signal-safe. */
+void mw_thread_timers_sampled(void);
 /* Called in the child of a fork, which has no timers. */
 void mw_thread_timers_forked(void);
 

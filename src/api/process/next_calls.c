@@ -29,6 +29,7 @@ static const char names[][sizeof "__register_atfork"] = {
 	[MW_NEXT_SHMDT] = "shmdt",
 	[MW_NEXT_SIGWAITINFO] = "sigwaitinfo",
 	[MW_NEXT_SIGTIMEDWAIT] = "sigtimedwait",
+	[MW_NEXT_SIGNALFD] = "signalfd",
 };
 _Static_assert(sizeof names / sizeof *names == MW_NEXT_CALLS, "each function has its name");
 

@@ -25,6 +25,7 @@ typedef enum mw_next_call {
 	MW_NEXT_SHMDT,
 	MW_NEXT_SIGWAITINFO,
 	MW_NEXT_SIGTIMEDWAIT,
+	MW_NEXT_SIGNALFD,
 	MW_NEXT_CALLS
 } mw_next_call_t;
 

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT
- * signal_waits.c -- replaces sigwait(3), sigwaitinfo(2) and sigtimedwait(2): a program that waits
- * for all signals does not receive those of samples and of leak checks.  The kernel gives a signal
- * to a thread that waits for it, handler or not.  Each function calls the next definition, and
- * calls it again, for the rest of the time, after a signal of mallow. */
+ * signal_waits.c -- replaces sigwait(3), sigwaitinfo(2), sigtimedwait(2) and signalfd(2): a program
+ * that waits for all signals does not receive those of samples and of leak checks.  The kernel
+ * gives a signal to a thread that waits for it, handler or not.  Each function calls the next
+ * definition. Those that wait call it again, for the rest of the time, after a signal of mallow. Of
+ * a descriptor the sampler is told, which sends no signal that it would read. */
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <time.h>
 
 #include "api/process/next_calls.h"
 #include "base/compiler.h"
+#include "cpu/cpu.h"
 #include "os/platform/system_call.h"
 #include "os/process/stop.h"
 #include "os/signal/tick.h"
@@ -69,6 +72,21 @@ MW_EXPORT MW_WAITS int sigwait(const sigset_t *set, int *signal_number) {
 	if (error == 0)
 		*signal_number = number;
 	return error;
+}
+
+/* As sys/signalfd.h has it, which says that the set is never NULL: the kernel answers that. */
+MW_EXPORT int signalfd(int descriptor, const sigset_t *set, int flags);
+
+int signalfd(int descriptor, const sigset_t *set, int flags) {
+	int (*next)(int, const sigset_t *, int);
+	uint64_t read = 0;
+	if (set)
+		memcpy(&read, set, KERNEL_SET_BYTES);
+	mw_cpu_note_read(read);
+	*(void **)&next = mw_next_call(MW_NEXT_SIGNALFD);
+	return MW_LIKELY(next != NULL) ? next(descriptor, set, flags)
+				       : (int)mw_system_call(SYS_signalfd4, descriptor, set,
+							     KERNEL_SET_BYTES, flags);
 }
 
 /* Returns what is left of the limit; no time at its end. */

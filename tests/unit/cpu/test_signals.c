@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  * test_signals.c -- signals of CPU samples: which are taken, and what happens when the program
  * takes them over. */
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <time.h>
 
 #include "cpu/cpu.h"
@@ -184,10 +187,9 @@ static void no_scan_comes_of_an_answer(void) {
 	start(524288, 0, false);
 	mw_cpu_start(1, MW_CPU_BY_TIMER);
 	CHECK(mw_os_tick_is_ours(SIGURG));
-	sigset_t one, before;
-	sigemptyset(&one);
-	sigaddset(&one, SIGURG);
-	CHECK_EQ(sigprocmask(SIG_BLOCK, &one, &before), 0);
+	sigset_t all, before;
+	sigfillset(&all);
+	CHECK_EQ(sigprocmask(SIG_SETMASK, &all, &before), 0);
 	mw_control_cpu_put_off(MW_ANSWER_BEGINS);
 	mw_os_tick_drop_pending(0);
 	burn(300);
@@ -204,7 +206,35 @@ static void no_scan_comes_of_an_answer(void) {
 	mw_cpu_start(0, MW_CPU_BY_TIMER);
 }
 
+static _Atomic bool is_over;
+
+static void *compute(void *unused) {
+	while (!is_over)
+		burn(1);
+	return unused;
+}
+
+/* The kernel gives a signal of the process to the first thread, if any. */
+static void a_thread_that_sleeps_is_left_alone(void) {
+	const struct timespec time = {.tv_nsec = 10000000};
+	pthread_t worker;
+	unsigned interrupted = 0;
+	start(524288, 0, false);
+	mw_cpu_start(100, MW_CPU_BY_TIMER);
+	CHECK_EQ(pthread_create(&worker, NULL, compute, NULL), 0);
+	while (mw_store_live()->cpu_threads < 2)
+		nanosleep(&time, NULL);
+	for (unsigned i = 0; i < 50; i++)
+		interrupted += nanosleep(&time, NULL) != 0;
+	is_over = true;
+	CHECK_EQ(pthread_join(worker, NULL), 0);
+	printf("%u of 50 calls returned EINTR\n", interrupted);
+	CHECK(interrupted <= 5);
+	mw_cpu_start(0, MW_CPU_BY_TIMER);
+}
+
 int main(void) {
+	RUN_IN_CHILD(a_thread_that_sleeps_is_left_alone);
 	RUN_IN_CHILD(no_scan_comes_of_an_answer);
 	RUN_IN_CHILD(samples_go_on_by_other_signals);
 	RUN_IN_CHILD(scans_go_on_by_another_signal);
