@@ -220,36 +220,45 @@ static void waits_double_within_the_limit(void) {
 	CHECK(seconds < other || seconds > other);
 }
 
-static int read_secret(const char *name, char **secret) {
+static int read_token(const char *name, mw_secrets_t *secrets) {
 	char path[256];
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	return mw_secret_read(path, "MALLOW_TEST_SECRET", secret, &error);
+	return mw_secrets_read(path, NULL, secrets, &error);
 }
 
 static void secrets_from_files_and_variables(void) {
-	char *secret, path[256];
-	unsetenv("MALLOW_TEST_SECRET");
-	CHECK_EQ(mw_secret_read(NULL, "MALLOW_TEST_SECRET", &secret, &error), 0);
-	CHECK(secret == NULL);
-	setenv("MALLOW_TEST_SECRET", "from variable", 1);
-	CHECK_EQ(mw_secret_read(NULL, "MALLOW_TEST_SECRET", &secret, &error), 0);
-	CHECK_STR(secret, "from variable");
-	mw_secret_free(secret);
+	mw_secrets_t secrets;
+	char path[256];
+	unsetenv("MALLOW_PUSH_TOKEN");
+	unsetenv("MALLOW_PUSH_PASSWORD");
+	CHECK_EQ(mw_secrets_read(NULL, NULL, &secrets, &error), 0);
+	CHECK(secrets.token == NULL && secrets.password == NULL);
+	setenv("MALLOW_PUSH_PASSWORD", "from variable", 1);
+	CHECK_EQ(mw_secrets_read(NULL, NULL, &secrets, &error), 0);
+	CHECK(secrets.token == NULL);
+	CHECK_STR(secrets.password, "from variable");
+	mw_secrets_free(&secrets);
 	put_file("good", "from file\r\nnext line\n");
-	CHECK_EQ(read_secret("good", &secret), 0);
-	CHECK_STR(secret, "from file");
-	mw_secret_free(secret);
+	CHECK_EQ(read_token("good", &secrets), 0);
+	CHECK_STR(secrets.token, "from file");
+	mw_secrets_free(&secrets);
 	put_file("empty", "\nsecond\n");
-	CHECK_EQ(read_secret("empty", &secret), -1);
+	CHECK_EQ(read_token("empty", &secrets), -1);
 	put_file("odd", "a\x1b[1mb\n");
-	CHECK_EQ(read_secret("odd", &secret), -1);
+	CHECK_EQ(read_token("odd", &secrets), -1);
 	CHECK(strchr(error.text, '\x1b') == NULL);
-	CHECK_EQ(read_secret("missing", &secret), -1);
+	CHECK_EQ(read_token("missing", &secrets), -1);
 	snprintf(path, sizeof(path), "%s/good", folder);
+	CHECK(mw_secrets_read(path, path, &secrets, &error) == 0);
+	mw_secrets_free(&secrets);
 	chmod(path, 0640);
-	CHECK_EQ(read_secret("good", &secret), -1);
+	CHECK_EQ(read_token("good", &secrets), -1);
 	CHECK(strstr(error.text, "chmod 600") != NULL);
-	CHECK(secret == NULL);
+	CHECK(secrets.token == NULL && secrets.password == NULL);
+	/* One that cannot be read, beside one that can. */
+	setenv("MALLOW_PUSH_TOKEN", "from variable", 1);
+	CHECK_EQ(mw_secrets_read(NULL, path, &secrets, &error), -1);
+	CHECK(secrets.token == NULL && secrets.password == NULL);
 }
 
 int main(void) {
