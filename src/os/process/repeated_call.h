@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * repeated_call.h -- has a stopped thread repeat a system call with a shorter time limit, or for
- * the bytes that it has not transferred, and go on with the registers that it had. Layer:
- * os/process. x86-64.
+ * the bytes that it has not transferred, and go on with the registers that it had.
+ * Layer: os/process. x86-64.
  *
  * Limit, buffer and size are arguments, so they are in registers, which the kernel keeps for the
  * caller of the call. The thread is pointed to code of the library that makes the call, gives the
