@@ -114,7 +114,7 @@ if command -v go >/dev/null; then
     says out '^Type: cpu$'
     says out '_PyEval_EvalFrame'
 fi
-"$mallow" cpu --for 600s "$python" >out 2>err &
+"$mallow" cpu --for 600s --wait 60 "$python" >out 2>err &
 session=$!
 is_faster() {
     grep -q ', 100 Hz' <<<"$("$mallow" status "$python")"
@@ -125,7 +125,7 @@ sleep 1
 kill -INT "$session"
 wait "$session" || fail "^C"
 says out '^Type: cpu$'
-"$mallow" cpu --for 600s "$python" >out 2>err &
+"$mallow" cpu --for 600s --wait 60 "$python" >out 2>err &
 session=$!
 await 60 is_faster
 sleep 1

@@ -33,7 +33,7 @@ count_event() {
     local session first begin
     former=$(number_of samples)
     first=$("$2" "$pid")
-    "$mallow" cpu --for 600s --cpu-rate 1000 --event "$1" --json "$pid" >out 2>err &
+    "$mallow" cpu --for 600s --wait 60 --cpu-rate 1000 --event "$1" --json "$pid" >out 2>err &
     session=$!
     started+=("$session")
     until is_on || has_ended "$session"; do

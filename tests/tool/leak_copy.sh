@@ -66,9 +66,9 @@ ok "a program whose filter forbids a thread to wait for others"
 
 # Two at once: the second one is begun when the first has ended.
 launch -- 1
-"$mallow" leaks --json "$pid" >first 2>err &
+"$mallow" leaks --wait 60 --json "$pid" >first 2>err &
 one=$!
-"$mallow" leaks --json "$pid" >second 2>>err &
+"$mallow" leaks --wait 60 --json "$pid" >second 2>>err &
 two=$!
 for command in $one $two; do
     wait "$command"
@@ -105,7 +105,7 @@ begin_check() {
     taskset -c "$processor" bash -c 'while :; do :; done' &
     local busy=$!
     started+=("$busy")
-    "$mallow" leaks "$pid" >out 2>err &
+    "$mallow" leaks --wait 60 "$pid" >out 2>err &
     asking=$!
     wait $catching || fail "no copy is caught: $(cat err)"
     kill "$busy"

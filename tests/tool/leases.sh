@@ -41,12 +41,12 @@ used() { awk '{ print ($14 + $15) / 100 }' "/proc/$1/stat"; }
 
 # --- two at once ---
 begin
-"$mallow" cpu --for 600s -o first.pb.gz "$pid" 2>first.err &
+"$mallow" cpu --for 600s --wait 60 -o first.pb.gz "$pid" 2>first.err &
 first=$!
 await 60 is_on 100
 before=$(sequence)
 used_before=$(used "$pid")
-"$mallow" cpu --for 4s --cpu-rate 400 -o second.pb.gz "$pid" 2>second.err &
+"$mallow" cpu --for 4s --wait 60 --cpu-rate 400 -o second.pb.gz "$pid" 2>second.err &
 second=$!
 await 60 has_asked
 await 60 waits_for_interrupt "$first"
@@ -62,7 +62,7 @@ grep -q '100 samples per second and not 400' second.err || fail "no note: $(cat 
 is_left_alone || fail "sampled after both"
 ok "two at once: the second one sees all of its time"
 
-"$mallow" cpu --for 600s -o first.pb.gz "$pid" 2>first.err &
+"$mallow" cpu --for 600s --wait 60 -o first.pb.gz "$pid" 2>first.err &
 first=$!
 await 60 is_on 100
 try 2 "$mallow" cpu --wall --for 1s "$pid"
@@ -82,19 +82,19 @@ is_left_alone || fail "sampled after stop"
 ok "another source is refused; what the user switched on stays"
 
 # --- the end of a command in any way ---
-"$mallow" cpu --for 600s "$pid" >out 2>err &
+"$mallow" cpu --for 600s --wait 60 "$pid" >out 2>err &
 first=$!
 await 60 is_on 100
 kill -9 "$first"
 await 60 is_left_alone
-"$mallow" cpu --for 600s --wall "$pid" >out 2>err &
+"$mallow" cpu --for 600s --wait 60 --wall "$pid" >out 2>err &
 first=$!
 await 60 is_sampled
 kill -9 "$first"
 await 60 is_left_alone
 ok "kill -9 of the command"
 
-"$mallow" cpu --for 600s "$pid" >out 2>err &
+"$mallow" cpu --for 600s --wait 60 "$pid" >out 2>err &
 first=$!
 await 60 is_on 100
 # From here on the program never calls the library.
@@ -104,7 +104,7 @@ await 60 is_left_alone
 finish
 begin
 try 0 "$mallow" start --wait 60 --cpu --cpu-rate 50 "$pid"
-"$mallow" cpu --for 600s --cpu-rate 500 "$pid" >out 2>err &
+"$mallow" cpu --for 600s --wait 60 --cpu-rate 500 "$pid" >out 2>err &
 first=$!
 await 60 is_on 500
 kill -USR1 "$pid"
@@ -117,7 +117,7 @@ ok "kill -9, and the program never allocates"
 begin
 if permits_events "$pid"; then
     try 0 "$mallow" stop --wait 60 --cpu "$pid"
-    "$mallow" cpu --for 600s --event cpu-clock "$pid" >out 2>err &
+    "$mallow" cpu --for 600s --wait 60 --event cpu-clock "$pid" >out 2>err &
     first=$!
     await 60 grep -q perf_event "/proc/$pid/maps"
     kill -USR1 "$pid"
@@ -130,7 +130,7 @@ fi
 finish
 
 begin
-terminal new-session -d -x 100 -y 20 "$mallow cpu --for 600s $pid"
+terminal new-session -d -x 100 -y 20 "$mallow cpu --for 600s --wait 60 $pid"
 await 60 is_on 100
 terminal kill-server
 await 60 is_left_alone
@@ -141,7 +141,7 @@ await 60 is_left_alone
 ok "a terminal that is closed"
 
 # --- a command that does not run for some time ---
-"$mallow" cpu --for 600s "$pid" >out 2>err &
+"$mallow" cpu --for 600s --wait 60 "$pid" >out 2>err &
 first=$!
 await 60 is_on 100
 kill -STOP "$first"
@@ -189,14 +189,14 @@ begin
 
 # --- the heap ---
 try 0 "$mallow" stop --wait 60 "$pid"
-"$mallow" start --for 600s -o heap.pb.gz "$pid" 2>err &
+"$mallow" start --for 600s --wait 60 -o heap.pb.gz "$pid" 2>err &
 first=$!
 await 60 is_active
 "$mallow" start --for 1s -o other.pb.gz "$pid" 2>other.err || fail "$(cat other.err)"
 is_active || fail "the end of one session ended the other"
 kill -9 "$first"
 await 60 is_inactive
-"$mallow" start --for 600s -o heap.pb.gz "$pid" 2>err &
+"$mallow" start --for 600s --wait 60 -o heap.pb.gz "$pid" 2>err &
 first=$!
 await 60 is_active
 try 0 "$mallow" stop --wait 60 "$pid"
@@ -210,7 +210,7 @@ is_inactive || fail "sampled after the session"
 grep -q '"allocate"' out || fail "the session saw nothing: $(cat out)"
 try 0 "$mallow" start --wait 60 --for 1s -o heap.pb.gz "$pid"
 try 0 "$mallow" start --wait 60 "$pid"
-"$mallow" start --for 600s -o heap.pb.gz "$pid" 2>err &
+"$mallow" start --for 600s --wait 60 -o heap.pb.gz "$pid" 2>err &
 first=$!
 sleep 1
 kill -9 "$first"
@@ -263,7 +263,7 @@ ok "views after a reset, with nothing in use"
 
 # --- programs that do not stay ---
 begin
-"$mallow" cpu --for 600s "$pid" >out 2>err &
+"$mallow" cpu --for 600s --wait 60 "$pid" >out 2>err &
 first=$!
 await 60 is_on 100
 sleep 1
@@ -272,9 +272,9 @@ wait "$first" || fail "the end of the program"
 says err "note: pid $pid: the process ended after [0-9.]+ s"
 says out compute
 begin "$(command -v sleep)" 600
-"$mallow" cpu --for 600s "$pid" >out 2>err &
+"$mallow" cpu --for 600s --wait 60 "$pid" >out 2>err &
 first=$!
-"$mallow" start --for 600s -o heap.pb.gz "$pid" 2>heap.err &
+"$mallow" start --for 600s --wait 60 -o heap.pb.gz "$pid" 2>heap.err &
 second=$!
 await 60 is_on 100
 sleep 1
@@ -312,7 +312,7 @@ for command in "cpu --for 600s -o cpu.pb.gz" "start --for 600s -o heap.pb.gz" \
     "cpu --for 600s --memory-cost"; do
     before=$(sequence)
     # shellcheck disable=SC2086 # words
-    "$mallow" $command "$pid" >out 2>err &
+    "$mallow" $command --wait 60 "$pid" >out 2>err &
     first=$!
     await 60 has_asked
     sleep 1

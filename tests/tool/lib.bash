@@ -123,7 +123,8 @@ await() {
     local last=$((SECONDS + $1))
     shift
     until "$@"; do
-        [ "$SECONDS" -le "$last" ] || fail "waited in vain: $*"
+        [ "$SECONDS" -le "$last" ] ||
+            fail "waited in vain: $*; errors: $(tail -qn 2 "$work"/err "$work"/*.err 2>/dev/null)"
         nap 0.05
     done
 }

@@ -79,7 +79,7 @@ ok "heap_v2, by the process and by the command"
 try 0 "$mallow" start --wait 0 "$pid"
 obey
 # The session has begun when the command waits for ^C, which ends it.
-"$mallow" start --for 1h -o session.pb.gz "$pid" >out 2>err &
+"$mallow" start --for 1h --wait 60 -o session.pb.gz "$pid" >out 2>err &
 session=$!
 await 60 waits_for_interrupt "$session"
 obey w

@@ -118,7 +118,7 @@ fi
 has_checked() { "$mallow" leaks --last "$pid" >last 2>/dev/null; [ $? != 2 ]; }
 for how in -KILL -USR2; do
     begin "$(type -P env)" sleep 1000
-    "$mallow" leaks --watch 600s "$pid" >out 2>err &
+    "$mallow" leaks --watch 600s --wait 60 "$pid" >out 2>err &
     asking=$!
     await 60 has_checked
     kill "$how" "$pid"
