@@ -73,8 +73,8 @@ void mw_thread_timers_put_off(mw_answer_moment_t moment);
  * signal. */
 void mw_thread_timers_note_read(uint64_t signals);
 /* Called by the handler of a sample: scans now and then, and puts off the process's timer of scans.
- * That one's signal may go to a thread that sleeps, whose call would return EINTR; it is needed
- * where all CPU time is used by threads that have no timer yet. Async-signal-safe. */
+ * The signal of that timer may go to a thread that sleeps, whose call would return EINTR; the timer
+ * is needed where all CPU time is used by threads that have no timer yet. Async-signal-safe. */
 void mw_thread_timers_sampled(void);
 /* Called in the child of a fork, which has no timers. */
 void mw_thread_timers_forked(void);

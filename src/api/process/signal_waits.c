@@ -74,7 +74,8 @@ MW_EXPORT MW_WAITS int sigwait(const sigset_t *set, int *signal_number) {
 	return error;
 }
 
-/* As sys/signalfd.h has it, which says that the set is never NULL: the kernel answers that. */
+/* sys/signalfd.h declares the function with a set that is never NULL, so it is not included here: a
+ * program may pass NULL, and the kernel says EFAULT. */
 MW_EXPORT int signalfd(int descriptor, const sigset_t *set, int flags);
 
 int signalfd(int descriptor, const sigset_t *set, int flags) {

@@ -13,7 +13,8 @@
  * all of the range. A process with several threads does not call it. */
 MW_COLD void mw_os_visit_present(uintptr_t start, uintptr_t limit,
 				 void (*visit)(uintptr_t start, uintptr_t limit));
-/* The same, as another process has the range, which is mapped here, too. */
+/* Calls `visit` for the parts that another process has resident or in swap. The range is mapped in
+ * the calling process, too. */
 MW_COLD void mw_os_visit_present_of(uint32_t process_id, uintptr_t start, uintptr_t limit,
 				    void (*visit)(uintptr_t start, uintptr_t limit));
 

@@ -64,11 +64,8 @@ void mw_os_timer_put_off(int timer, uint64_t least_ns, uint64_t period_ns) {
 	int saved_errno = errno;
 	struct itimerspec times;
 	if (mw_system_call(SYS_timer_gettime, timer, &times) == 0 && times.it_value.tv_sec == 0 &&
-	    (uint64_t)times.it_value.tv_nsec < least_ns) {
-		times = (struct itimerspec){.it_value = timespec_of(least_ns),
-					    .it_interval = timespec_of(period_ns)};
-		mw_system_call(SYS_timer_settime, timer, 0, &times, NULL);
-	}
+	    (uint64_t)times.it_value.tv_nsec < least_ns)
+		mw_os_timer_begin(timer, least_ns, period_ns);
 	errno = saved_errno;
 }
 

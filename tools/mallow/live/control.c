@@ -118,17 +118,12 @@ static int open_page(const mw_target_t *target, const mw_reach_t *reach, control
 			    errno ? strerror(errno) : "the file is too short");
 }
 
-/* A lock of the kernel, which ends with the command that holds it, in whichever pid namespace
+/* Takes a lock of the kernel, which ends with the command that holds it, in whichever pid namespace
  * that command runs. */
-static struct flock tool_lock(short type) {
-	return (struct flock){
-		.l_type = type, .l_whence = SEEK_SET, .l_start = MW_STATE_TOOL_LOCK, .l_len = 1};
-}
-
 static int lock_page(const control_page_t *page, mw_error_t *error) {
 	uint64_t deadline = mw_monotonic_ns() + LOCK_WAIT_NS;
 	for (;;) {
-		struct flock lock = tool_lock(F_WRLCK);
+		struct flock lock = mw_state_file_lock(MW_STATE_TOOL_LOCK, F_WRLCK);
 		if (fcntl(page->fd, F_OFD_SETLK, &lock) == 0)
 			return 0;
 		if (errno != EAGAIN && errno != EACCES && errno != EINTR)
@@ -145,7 +140,7 @@ static int lock_page(const control_page_t *page, mw_error_t *error) {
 }
 
 static void unlock_page(const control_page_t *page) {
-	struct flock lock = tool_lock(F_UNLCK);
+	struct flock lock = mw_state_file_lock(MW_STATE_TOOL_LOCK, F_UNLCK);
 	fcntl(page->fd, F_OFD_SETLK, &lock);
 }
 

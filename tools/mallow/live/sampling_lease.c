@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "formats/file/open_state_file.h"
 #include "live/control_page.h"
 #include "model/monotonic.h"
 #include "state/layout.h"
@@ -26,7 +27,7 @@
 
 static struct flock lease_lock(const mw_lease_t *lease, short type) {
 	off_t byte = lease->is_cpu ? MW_STATE_CPU_LEASE_LOCK : MW_STATE_HEAP_LEASE_LOCK;
-	return (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+	return mw_state_file_lock(byte, type);
 }
 
 /* Returns whether another tool has a lease of this kind. The kernel drops the locks of tools that

@@ -7,7 +7,7 @@
 
 #include "model/error.h"
 
-/* What a receiver asks for; NULL where nothing is given. */
+/* The secrets by which a receiver knows who sends; NULL: none is given. */
 typedef struct mw_secrets {
 	char *token, *password;
 } mw_secrets_t;

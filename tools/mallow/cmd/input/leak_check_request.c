@@ -13,6 +13,7 @@
 
 #include "cli/complain.h"
 #include "cli/terminal.h"
+#include "formats/file/open_state_file.h"
 #include "live/control.h"
 #include "live/enter/enter.h"
 #include "model/monotonic.h"
@@ -99,18 +100,11 @@ static int say_ended(const check_t *check, mw_error_t *error) {
 			    mw_monotonic_seconds() - check->begin);
 }
 
-static struct flock turn_lock(short type) {
-	return (struct flock){.l_type = type,
-			      .l_whence = SEEK_SET,
-			      .l_start = MW_STATE_LEAK_CHECK_LOCK,
-			      .l_len = 1};
-}
-
 /* Waits until no other command has the process checked: the check of one that asks for other
  * things, as for holders, would be taken for this one's. Returns 0; -1: it failed. */
 static int take_turn(check_t *check, double limit_seconds, mw_error_t *error) {
 	const struct timespec pause = {.tv_nsec = READ_LAST_NS};
-	struct flock lock = turn_lock(F_WRLCK);
+	struct flock lock = mw_state_file_lock(MW_STATE_LEAK_CHECK_LOCK, F_WRLCK);
 	check->turn = mw_target_open(check->target, O_RDWR);
 	if (check->turn < 0)
 		return mw_error_set(error, "%s: %s", check->target->shown, strerror(errno));
@@ -133,7 +127,7 @@ static int take_turn(check_t *check, double limit_seconds, mw_error_t *error) {
 
 /* A process that this command has made, and that has not ended yet, has the descriptor, too. */
 static void end_turn(const check_t *check) {
-	struct flock lock = turn_lock(F_UNLCK);
+	struct flock lock = mw_state_file_lock(MW_STATE_LEAK_CHECK_LOCK, F_UNLCK);
 	if (check->turn < 0)
 		return;
 	fcntl(check->turn, F_OFD_SETLK, &lock);

@@ -132,13 +132,14 @@ int mw_remove_file(const char *path, dev_t device, ino_t inode) {
 	return result;
 }
 
+struct flock mw_state_file_lock(off_t byte, short type) {
+	return (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+}
+
 bool mw_state_file_is_held(int fd) {
 	/* The process holds a write lock, which a read lock conflicts with.  F_GETLK asks
 	 * without taking a lock. */
-	struct flock lock = {.l_type = F_RDLCK,
-			     .l_whence = SEEK_SET,
-			     .l_start = MW_STATE_ALIVE_LOCK,
-			     .l_len = 1};
+	struct flock lock = mw_state_file_lock(MW_STATE_ALIVE_LOCK, F_RDLCK);
 	if (fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
 		return true;
 	/* On kernels before 3.15 the process holds a lock of the whole file. */

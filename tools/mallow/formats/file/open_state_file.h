@@ -7,6 +7,7 @@
 #ifndef MW_TOOL_FORMATS_FILE_OPEN_STATE_FILE_H
 #define MW_TOOL_FORMATS_FILE_OPEN_STATE_FILE_H
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -27,6 +28,9 @@ void mw_open_only_files_below(const char *directory);
  * 0, or -1 with errno. */
 int mw_remove_file(const char *path, dev_t device, ino_t inode);
 
+/* Returns the lock of one byte of a state file (MW_STATE_..._LOCK), as fcntl(2) takes it. `type`:
+ * F_RDLCK, F_WRLCK, F_UNLCK. */
+struct flock mw_state_file_lock(off_t byte, short type);
 /* True if the process that made the file still holds its lock, so the process runs
  * (state/layout.h).  `fd` is open for reading. */
 bool mw_state_file_is_held(int fd);
