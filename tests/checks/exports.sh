@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # exports.sh SOURCE_DIR BUILD_DIR -- libmallow.so and its hardened and debug variations export the
 # names of src/api/exports.map and compat/*/exports.txt, each of them and no other, and need
-# nothing but libc.
+# nothing but libc.  The command needs at its start what each of its subcommands uses, no more.
 set -euo pipefail
 map=$1/src/api/exports.map
 work=$(mktemp -d)
@@ -43,3 +43,9 @@ for library in libmallow libmallow_secure libmallow_debug; do
     echo "$library.so: $(wc -l <"$work/listed") names exported, needs: $(tr '\n' ' ' \
         <"$work/needed")"
 done
+
+readelf -d "$2/bin/mallow" | sed -n 's/.*(NEEDED).*\[lib\(.*\)\.so[.0-9]*\]/\1/p' >"$work/needed"
+if grep -vxE 'dw|elf|protobuf-c|z|zstd|jansson|pcre2-8|m|c' "$work/needed"; then
+    echo "mallow loads this library at each start: see tools/mallow/libraries/"
+    exit 1
+fi

@@ -102,6 +102,26 @@ done
 resize 80 60
 ok "80 columns"
 
+# Files of their names that are no libraries, as where none is installed.
+mkdir without
+echo >without/libedit.so.2
+echo >without/libedit.so.0
+echo >without/libncursesw.so.6
+in_terminal 'LD_LIBRARY_PATH=without mallow top --all'
+on_screen '^mallow: top: cannot draw a live view: libncursesw.so.6 is not installed; '
+on_screen 'end=2'
+terminal send-keys -l "clear; LD_LIBRARY_PATH=without mallow shell calls.pb.gz"
+terminal send-keys Enter
+on_screen '^mallow: note: cannot edit lines: libedit.so.2 is not installed; install package'
+on_screen '^\(mallow\)'
+terminal send-keys -l top
+terminal send-keys Enter
+on_screen ' large$'
+terminal send-keys -l quit
+terminal send-keys Enter
+on_screen '^\$'
+ok "without libraries"
+
 mkfifo slow
 terminal send-keys -l "clear; mallow report slow"
 terminal send-keys Enter

@@ -6,7 +6,7 @@
 
 mw_capstone_t mw_capstone;
 
-#ifdef MW_LINKS_CAPSTONE
+#ifdef MW_LINKS_LIBRARIES
 
 int mw_capstone_load(mw_error_t *error) {
 	(void)error;

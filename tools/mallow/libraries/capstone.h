@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * capstone.h -- functions of capstone, which decodes instructions.  Layer: libraries.  Its tables
  * hold so many pointers to relocate that loading it costs more page faults than the start of the
- * command.  MW_LINKS_CAPSTONE (a command for other systems, scripts/tarball.sh): capstone is part
+ * command.  MW_LINKS_LIBRARIES (a command for other systems, scripts/tarball.sh): capstone is part
  * of the command. */
 #ifndef MW_TOOL_LIBRARIES_CAPSTONE_H
 #define MW_TOOL_LIBRARIES_CAPSTONE_H

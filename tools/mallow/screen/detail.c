@@ -2,7 +2,6 @@
  * detail.c -- looks up the source lines of one stack, and draws it. */
 #include "screen/detail.h"
 
-#include <curses.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +89,7 @@ static void draw_times(const mw_live_row_t *row, int y) {
 	snprintf(text, sizeof(text), "%s in all   %.1f%% of a processor now",
 		 mw_format_nanoseconds(row->live_bytes, all, sizeof(all)),
 		 row->alloc_bytes_per_s / 1e7);
-	mw_put(y, 2, COLS - 2, text);
+	mw_put(y, 2, mw_columns() - 2, text);
 }
 
 static void draw_values(const mw_live_row_t *row, int y) {
@@ -99,7 +98,7 @@ static void draw_values(const mw_live_row_t *row, int y) {
 		 mw_bytes_text((double)row->live_bytes, live, sizeof(live)),
 		 mw_bytes_text(row->alloc_bytes_per_s, rate, sizeof(rate)),
 		 mw_bytes_text((double)row->alloc_bytes, all, sizeof(all)));
-	mw_put(y, 2, COLS - 2, text);
+	mw_put(y, 2, mw_columns() - 2, text);
 }
 
 void mw_detail_draw(mw_detail_t *d, const mw_live_row_t *row, int top, int height, bool has_utf8) {
@@ -111,14 +110,15 @@ void mw_detail_draw(mw_detail_t *d, const mw_live_row_t *row, int top, int heigh
 	if (row != NULL && height > 0)
 		(d->is_cpu ? draw_times : draw_values)(row, top);
 	if (row != NULL && height > 1) {
-		mw_put(top + 1, 2, COLS - 2, "history");
-		mw_put_history(top + 1, 10, COLS - 11, row->points, row->point_count, has_utf8);
+		mw_put(top + 1, 2, mw_columns() - 2, "history");
+		mw_put_history(top + 1, 10, mw_columns() - 11, row->points, row->point_count,
+			       has_utf8);
 	}
 	if (height > 2)
-		mw_put(top + 2, 2, COLS - 2,
+		mw_put(top + 2, 2, mw_columns() - 2,
 		       d->line_count == 0 ? "no stack of it is live"
 		       : d->is_cpu        ? "largest stack, the function that used the time first:"
 					  : "largest stack, the function that allocated first:");
 	for (int i = 0; i < room + 1 && d->first + i < (int)d->line_count; i++)
-		mw_put(top + 3 + i, 4, COLS - 4, d->lines[d->first + i]);
+		mw_put(top + 3 + i, 4, mw_columns() - 4, d->lines[d->first + i]);
 }

@@ -2,14 +2,16 @@
  * draw.c -- draws texts, cells and colours of the live views. */
 #include "screen/draw.h"
 
-#include <curses.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <wchar.h>
 
+#include "libraries/terminals.h"
 #include "model/text.h"
 #include "report/text/units.h"
+
+static WINDOW *screen; /* the whole terminal */
 
 /* Draws at most `columns` columns of a text from `x`, after skipping characters.  Unsafe
  * characters become '?'. */
@@ -34,8 +36,8 @@ void mw_put_from(int y, int x, int columns, const char *text, size_t skipped) {
 			break;
 		used += width;
 	}
-	if (columns > 0)
-		mvaddnwstr(y, x, wide + first, (int)(i - first));
+	if (columns > 0 && mw_ncurses.wmove(screen, y, x) == OK)
+		mw_ncurses.waddnwstr(screen, wide + first, (int)(i - first));
 }
 
 int mw_first_row(int first, int chosen, int height, size_t count) {
@@ -47,6 +49,16 @@ int mw_first_row(int first, int chosen, int height, size_t count) {
 	if (first > chosen)
 		first = chosen;
 	return first > 0 ? first : 0;
+}
+
+void mw_put_bar(int y) {
+	if (mw_ncurses.wmove(screen, y, 0) == OK)
+		mw_ncurses.whline(screen, ' ', mw_columns());
+}
+
+void mw_reverse_row(int y) {
+	if (mw_ncurses.wmove(screen, y, 0) == OK)
+		mw_ncurses.wchgat(screen, -1, A_REVERSE, 0, NULL);
 }
 
 void mw_put(int y, int x, int columns, const char *text) {
@@ -64,7 +76,7 @@ const char *mw_bytes_text(double bytes, char *buffer, size_t size) {
 int mw_put_cell(int y, int x, int width, const char *text) {
 	char cell[48];
 	snprintf(cell, sizeof(cell), "%*s", width, text);
-	mw_put(y, x, COLS - x, cell);
+	mw_put(y, x, mw_columns() - x, cell);
 	return x + width;
 }
 
@@ -72,25 +84,61 @@ int mw_put_growth(int y, int x, int width, double bytes) {
 	char text[48] = "+";
 	mw_bytes_text(bytes, text + 1, sizeof(text) - 1);
 	int pair = bytes > 0 ? MW_PAIR_GROWN : bytes < 0 ? MW_PAIR_SHRUNK : 0;
-	attron(COLOR_PAIR(pair));
+	mw_attributes_on((unsigned)mw_ncurses.COLOR_PAIR(pair));
 	x = mw_put_cell(y, x, width, bytes > 0 ? text : bytes < 0 ? text + 1 : "");
-	attroff(COLOR_PAIR(pair));
+	mw_attributes_off((unsigned)mw_ncurses.COLOR_PAIR(pair));
 	return x;
 }
 
-void mw_curses_start(void) {
-	initscr();
-	cbreak();
-	noecho();
-	keypad(stdscr, TRUE);
-	set_escdelay(50);
-	curs_set(0);
-	if (getenv("NO_COLOR") == NULL && has_colors()) {
-		start_color();
-		use_default_colors();
-		init_pair(MW_PAIR_GROWN, COLOR_RED, -1);
-		init_pair(MW_PAIR_SHRUNK, COLOR_GREEN, -1);
+int mw_curses_start(mw_error_t *error) {
+	if (mw_ncurses_load(error) != 0)
+		return -1;
+	screen = mw_ncurses.initscr();
+	mw_ncurses.cbreak();
+	mw_ncurses.noecho();
+	mw_ncurses.keypad(screen, TRUE);
+	mw_ncurses.set_escdelay(50);
+	mw_ncurses.curs_set(0);
+	if (getenv("NO_COLOR") == NULL && mw_ncurses.has_colors()) {
+		mw_ncurses.start_color();
+		mw_ncurses.use_default_colors();
+		mw_ncurses.init_pair(MW_PAIR_GROWN, COLOR_RED, -1);
+		mw_ncurses.init_pair(MW_PAIR_SHRUNK, COLOR_GREEN, -1);
 	}
+	return 0;
+}
+
+void mw_curses_end(void) {
+	mw_ncurses.endwin();
+}
+
+int mw_columns(void) {
+	return mw_ncurses.getmaxx(screen);
+}
+
+int mw_lines(void) {
+	return mw_ncurses.getmaxy(screen);
+}
+
+void mw_attributes_on(unsigned attributes) {
+	mw_ncurses.wattron(screen, (int)attributes);
+}
+
+void mw_attributes_off(unsigned attributes) {
+	mw_ncurses.wattroff(screen, (int)attributes);
+}
+
+void mw_screen_clear(void) {
+	mw_ncurses.werase(screen);
+}
+
+void mw_screen_show(void) {
+	mw_ncurses.wrefresh(screen);
+}
+
+int mw_read_key(int64_t wait_ms) {
+	mw_ncurses.wtimeout(screen, wait_ms > 0 ? (int)wait_ms : 0);
+	return mw_ncurses.wgetch(screen);
 }
 
 int64_t mw_now_ms(void) {
@@ -120,6 +168,7 @@ void mw_put_history(int y, int x, int columns, const int64_t *points, size_t cou
 		most = points[i] > most ? points[i] : most;
 	for (size_t i = first; i < count && columns > 0; i++) {
 		int level = points[i] <= 0 ? 0 : (int)((double)points[i] / (double)most * 7.999);
-		mvaddstr(y, x + (int)(i - first), (has_utf8 ? blocks : ascii)[level]);
+		if (mw_ncurses.wmove(screen, y, x + (int)(i - first)) == OK)
+			mw_ncurses.waddnstr(screen, (has_utf8 ? blocks : ascii)[level], -1);
 	}
 }

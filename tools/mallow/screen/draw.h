@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/error.h"
+
 #define MW_REFRESH_MS 500
 /* Longest time between two updates.  The time is longer than MW_REFRESH_MS if an update takes
  * more than a hundredth of it, so that a view takes 1 % of a core. */
@@ -16,7 +18,21 @@
 /* Colour pairs. */
 enum { MW_PAIR_GROWN = 1, MW_PAIR_SHRUNK };
 
-void mw_curses_start(void);
+/* Loads ncurses and takes the terminal over.  0, or -1 with `error` set; then the functions below
+ * that draw may not be called. */
+int mw_curses_start(mw_error_t *error);
+/* Gives the terminal back. */
+void mw_curses_end(void);
+int mw_columns(void); /* of the terminal */
+int mw_lines(void);
+/* Text that is drawn between them has the attributes, such as A_BOLD. */
+void mw_attributes_on(unsigned attributes);
+void mw_attributes_off(unsigned attributes);
+void mw_screen_clear(void);
+void mw_screen_show(void); /* what was drawn since mw_screen_clear() */
+/* Waits for a key for `wait_ms` at most.  Returns its character or KEY_ number; ERR: none came. */
+int mw_read_key(int64_t wait_ms);
+
 int64_t mw_now_ms(void); /* CLOCK_MONOTONIC in milliseconds */
 /* Returns the processor time of this process in microseconds. */
 int64_t mw_cpu_us(void);
@@ -27,6 +43,10 @@ int64_t mw_next_refresh_ms(int64_t cost_us);
 /* Returns the first row to show of a list of `count` rows, where `first` was shown first before:
  * the chosen row is visible, and no row is hidden while rows of the screen are empty. */
 int mw_first_row(int first, int chosen, int height, size_t count);
+/* Fills a line with blanks. */
+void mw_put_bar(int y);
+/* Reverses the colours of a line that is drawn. */
+void mw_reverse_row(int y);
 /* Draws at most `columns` columns of a text from `x`.  Unsafe characters become '?'. */
 void mw_put(int y, int x, int columns, const char *text);
 /* As mw_put(), without the first `skipped` characters of the text. */

@@ -148,70 +148,71 @@ static void draw_title(const list_t *l) {
 	strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &local));
 	snprintf(text, sizeof(text), " %zu process%s with mallow, live %s  %s", l->count,
 		 l->count == 1 ? "" : "es", mw_bytes_text(live, bytes, sizeof(bytes)), clock);
-	attron(A_REVERSE);
-	mvhline(0, 0, ' ', COLS);
-	mw_put(0, 0, COLS, text);
-	attroff(A_REVERSE);
+	mw_attributes_on(A_REVERSE);
+	mw_put_bar(0);
+	mw_put(0, 0, mw_columns(), text);
+	mw_attributes_off(A_REVERSE);
 }
 
 static void draw_heading(const list_t *l) {
-	attron(A_BOLD);
+	mw_attributes_on(A_BOLD);
 	int x = mw_put_cell(1, 0, 8, "PID");
 	x = mw_put_cell(1, x, 11, l->order == BY_LIVE ? "LIVE*" : "LIVE");
-	if (COLS >= WIDE)
+	if (mw_columns() >= WIDE)
 		x = mw_put_cell(1, x, 12, l->order == BY_GROWTH ? "GROWTH*" : "GROWTH");
-	if (COLS >= NARROW)
+	if (mw_columns() >= NARROW)
 		x = mw_put_cell(1, x, 12, l->order == BY_RATE ? "ALLOC/s*" : "ALLOC/s");
-	if (COLS >= WIDE)
+	if (mw_columns() >= WIDE)
 		x = mw_put_cell(1, x, 12, "RESIDENT");
-	mw_put(1, x + 2, COLS - x - 2, "PROGRAM");
-	attroff(A_BOLD);
+	mw_put(1, x + 2, mw_columns() - x - 2, "PROGRAM");
+	mw_attributes_off(A_BOLD);
 }
 
 static void draw_row(int y, const process_t *p, bool chosen) {
 	char text[96];
 	double growth = (double)p->live_bytes - (double)p->marked_bytes;
 	if (chosen)
-		attron(A_REVERSE);
-	mvhline(y, 0, ' ', COLS);
+		mw_attributes_on(A_REVERSE);
+	mw_put_bar(y);
 	snprintf(text, sizeof(text), "%d", p->pid);
 	int x = mw_put_cell(y, 0, 8, text);
 	x = mw_put_cell(y, x, 11, mw_bytes_text((double)p->live_bytes, text, sizeof(text)));
-	if (COLS >= WIDE)
+	if (mw_columns() >= WIDE)
 		x = mw_put_growth(y, x, 12, growth);
-	if (COLS >= NARROW)
+	if (mw_columns() >= NARROW)
 		x = mw_put_cell(y, x, 12,
 				p->alloc_bytes_per_s < 1
 					? ""
 					: mw_bytes_text(p->alloc_bytes_per_s, text, sizeof(text)));
-	if (COLS >= WIDE)
+	if (mw_columns() >= WIDE)
 		x = mw_put_cell(y, x, 12,
 				mw_bytes_text((double)p->resident_bytes, text, sizeof(text)));
 	snprintf(text, sizeof(text), "%.47s%s", p->program, p->active ? "" : " (sampling is off)");
-	mw_put(y, x + 2, COLS - x - 2, text);
+	mw_put(y, x + 2, mw_columns() - x - 2, text);
 	if (chosen)
-		attroff(A_REVERSE);
+		mw_attributes_off(A_REVERSE);
 }
 
 static void draw(list_t *l) {
-	int height = LINES - TOP_LINES - BOTTOM_LINES, chosen;
+	int height = mw_lines() - TOP_LINES - BOTTOM_LINES, chosen;
 	if (l->count > 1)
 		qsort_r(l->items, l->count, sizeof(*l->items), compare_rows, &l->order);
 	chosen = chosen_row(l);
 	l->first = mw_first_row(l->first, chosen, height, l->count);
-	erase();
+	mw_screen_clear();
 	draw_title(l);
 	draw_heading(l);
 	for (int i = 0; i < height && (size_t)(l->first + i) < l->count; i++)
 		draw_row(TOP_LINES + i, &l->items[l->first + i], l->first + i == chosen);
 	if (l->count == 0)
-		mw_put(TOP_LINES, 2, COLS - 2, "no process runs mallow");
-	attron(A_REVERSE);
-	mvhline(LINES - 1, 0, ' ', COLS);
+		mw_put(TOP_LINES, 2, mw_columns() - 2, "no process runs mallow");
+	mw_attributes_on(A_REVERSE);
+	mw_put_bar(mw_lines() - 1);
 	static const char keys[] = " q quit  up down Enter: one process  s sort  m mark";
-	mw_put(LINES - 1, 0, COLS, COLS < (int)sizeof(keys) - 1 ? " q quit  s sort" : keys);
-	attroff(A_REVERSE);
-	refresh();
+	mw_put(mw_lines() - 1, 0, mw_columns(),
+	       mw_columns() < (int)sizeof(keys) - 1 ? " q quit  s sort" : keys);
+	mw_attributes_off(A_REVERSE);
+	mw_screen_show();
 }
 
 static void move_cursor(list_t *l, int rows) {
@@ -235,7 +236,7 @@ static void show_chosen(const list_t *l, const mw_symbolize_options_t *symbols) 
 		return;
 	mw_screen_run(&target, &options, false, NULL);
 	mw_target_release(&target);
-	refresh();
+	mw_screen_show();
 }
 
 /* Handles a key.  False: the user quits. */
@@ -258,10 +259,10 @@ static bool take_key(list_t *l, int key, const mw_symbolize_options_t *symbols) 
 		move_cursor(l, 1);
 		break;
 	case KEY_PPAGE:
-		move_cursor(l, -(LINES - TOP_LINES - BOTTOM_LINES));
+		move_cursor(l, -(mw_lines() - TOP_LINES - BOTTOM_LINES));
 		break;
 	case KEY_NPAGE:
-		move_cursor(l, LINES - TOP_LINES - BOTTOM_LINES);
+		move_cursor(l, mw_lines() - TOP_LINES - BOTTOM_LINES);
 		break;
 	case '\n':
 	case KEY_ENTER:
@@ -273,10 +274,11 @@ static bool take_key(list_t *l, int key, const mw_symbolize_options_t *symbols) 
 	return true;
 }
 
-void mw_screen_run_all(const mw_symbolize_options_t *symbols) {
+int mw_screen_run_all(const mw_symbolize_options_t *symbols, mw_error_t *error) {
 	list_t l = {.items = NULL};
 	setlocale(LC_CTYPE, "");
-	mw_curses_start();
+	if (mw_curses_start(error) != 0)
+		return -1;
 	int64_t next_ms = 0;
 	for (bool go_on = true; go_on;) {
 		if (mw_now_ms() >= next_ms) {
@@ -286,12 +288,12 @@ void mw_screen_run_all(const mw_symbolize_options_t *symbols) {
 		}
 		draw(&l);
 		int64_t left_ms = next_ms - mw_now_ms();
-		timeout(left_ms > 0 ? (int)left_ms : 0);
-		int key = getch();
+		int key = mw_read_key(left_ms);
 		if (key != ERR)
 			go_on = take_key(&l, key, symbols);
 	}
-	endwin();
+	mw_curses_end();
 	free(l.items);
 	mw_places_release(&l.places);
+	return 0;
 }

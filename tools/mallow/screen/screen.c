@@ -47,9 +47,9 @@ typedef struct screen {
 /* Returns the number of lines that the sentence about all of the memory takes: none of CPU time. */
 static int memory_lines(const screen_t *s) {
 	const char *text = s->watch.memory;
-	if (*text == '\0' || COLS < NARROW)
+	if (*text == '\0' || mw_columns() < NARROW)
 		return 0;
-	return mw_resident_line(text, (size_t)COLS - 2) < strlen(text) ? 2 : 1;
+	return mw_resident_line(text, (size_t)mw_columns() - 2) < strlen(text) ? 2 : 1;
 }
 
 static int top_lines(const screen_t *s) {
@@ -60,9 +60,9 @@ static void draw_memory(const screen_t *s) {
 	const char *text = s->watch.memory;
 	for (int i = 0; i < memory_lines(s); i++) {
 		char line[MW_RESIDENT_TEXT_BYTES];
-		size_t bytes = mw_resident_line(text, (size_t)COLS - 2);
+		size_t bytes = mw_resident_line(text, (size_t)mw_columns() - 2);
 		snprintf(line, sizeof(line), "%.*s", (int)bytes, text);
-		mw_put(1 + i, 1, COLS - 1, line);
+		mw_put(1 + i, 1, mw_columns() - 1, line);
 		text += bytes;
 		text += strspn(text, " ");
 	}
@@ -86,10 +86,10 @@ static void draw_title(const screen_t *s) {
 		 : w->active ? "sampling"
 			     : "sampling is off",
 		 rate, clock, s->is_paused ? "  paused" : "");
-	attron(A_REVERSE);
-	mvhline(0, 0, ' ', COLS);
-	mw_put(0, 0, COLS, text);
-	attroff(A_REVERSE);
+	mw_attributes_on(A_REVERSE);
+	mw_put_bar(0);
+	mw_put(0, 0, mw_columns(), text);
+	mw_attributes_off(A_REVERSE);
 }
 
 static void draw_sums(const screen_t *s) {
@@ -100,23 +100,23 @@ static void draw_sums(const screen_t *s) {
 	mw_bytes_text(w->alloc_bytes_per_s, rate, sizeof(rate));
 	if (w->is_cpu)
 		snprintf(text, sizeof(text), "%.0f%% of a processor", w->alloc_bytes_per_s / 1e7);
-	else if (COLS < NARROW)
+	else if (mw_columns() < NARROW)
 		snprintf(text, sizeof(text), "%s", live);
-	else if (COLS < WIDE)
+	else if (mw_columns() < WIDE)
 		snprintf(text, sizeof(text), "live %s   %s/s", live, rate);
 	else
 		snprintf(text, sizeof(text), "live %s   allocating %s/s", live, rate);
-	mw_put(y, 1, COLS - 1, text);
+	mw_put(y, 1, mw_columns() - 1, text);
 	int x = (int)strlen(text) + 4;
-	if (COLS - x > 4)
-		mw_put_history(y, x, COLS - x - 1, w->points, w->point_count, s->has_utf8);
+	if (mw_columns() - x > 4)
+		mw_put_history(y, x, mw_columns() - x - 1, w->points, w->point_count, s->has_utf8);
 	x = 1;
 	if (s->is_typing || s->filter[0] != '\0') {
 		snprintf(text, sizeof(text), "filter: %s%s", s->filter, s->is_typing ? "_" : "");
-		mw_put(y + 1, 1, COLS - 1, text);
+		mw_put(y + 1, 1, mw_columns() - 1, text);
 		x += (int)strlen(text) + 3;
 	}
-	mw_put(y + 1, x, COLS - x, w->message);
+	mw_put(y + 1, x, mw_columns() - x, w->message);
 }
 
 /* A star marks the column by which rows are sorted. */
@@ -132,17 +132,17 @@ static void draw_heading(const screen_t *s) {
 	static const char *const names[2][4] = {{"LIVE", "LIVE%", "GROWTH", "ALLOC/s"},
 						{"TIME", "TIME%", "SINCE MARK", "NOW"}};
 	const char *const *columns = names[s->watch.is_cpu];
-	attron(A_BOLD);
+	mw_attributes_on(A_BOLD);
 	int y = top_lines(s) - 1,
 	    x = put_heading(y, 0, 10, columns[0], s->order == MW_ROWS_BY_LIVE);
-	if (COLS >= WIDE)
+	if (mw_columns() >= WIDE)
 		x = put_heading(y, x, 7, columns[1], false);
-	if (COLS >= WIDE)
+	if (mw_columns() >= WIDE)
 		x = put_heading(y, x, 12, columns[2], s->order == MW_ROWS_BY_GROWTH);
-	if (COLS >= NARROW)
+	if (mw_columns() >= NARROW)
 		x = put_heading(y, x, 12, columns[3], s->order == MW_ROWS_BY_RATE);
-	mw_put(y, x + 2, COLS - x - 2, folds[s->watch.fold]);
-	attroff(A_BOLD);
+	mw_put(y, x + 2, mw_columns() - x - 2, folds[s->watch.fold]);
+	mw_attributes_off(A_BOLD);
 }
 
 /* The columns of CPU time: in all, of all, since the mark, and of a processor in the last
@@ -151,7 +151,7 @@ static int put_times(int y, const mw_live_row_t *row, double share) {
 	char text[48];
 	int64_t since_ns = row->live_bytes - row->marked_bytes;
 	int x = mw_put_cell(y, 0, 10, mw_format_nanoseconds(row->live_bytes, text, sizeof(text)));
-	if (COLS >= WIDE) {
+	if (mw_columns() >= WIDE) {
 		snprintf(text, sizeof(text), "%.1f%%", share);
 		x = mw_put_cell(y, x, 7, text);
 		x = mw_put_cell(y, x, 12,
@@ -159,7 +159,7 @@ static int put_times(int y, const mw_live_row_t *row, double share) {
 					     : "");
 	}
 	snprintf(text, sizeof(text), "%.1f%%", row->alloc_bytes_per_s / 1e7);
-	if (COLS >= NARROW)
+	if (mw_columns() >= NARROW)
 		x = mw_put_cell(y, x, 12, row->alloc_bytes_per_s < 1e6 ? "" : text);
 	return x;
 }
@@ -168,12 +168,12 @@ static int put_bytes(int y, const mw_live_row_t *row, double share) {
 	char text[48];
 	double growth = (double)row->live_bytes - (double)row->marked_bytes;
 	int x = mw_put_cell(y, 0, 10, mw_bytes_text((double)row->live_bytes, text, sizeof(text)));
-	if (COLS >= WIDE) {
+	if (mw_columns() >= WIDE) {
 		snprintf(text, sizeof(text), "%.1f%%", share);
 		x = mw_put_cell(y, x, 7, text);
 		x = mw_put_growth(y, x, 12, growth);
 	}
-	if (COLS >= NARROW)
+	if (mw_columns() >= NARROW)
 		x = mw_put_cell(y, x, 12,
 				row->alloc_bytes_per_s < 1 ? ""
 							   : mw_bytes_text(row->alloc_bytes_per_s,
@@ -186,7 +186,7 @@ static void draw_row(const screen_t *s, int y, const mw_live_row_t *row) {
 			       ? 100 * (double)row->live_bytes / (double)s->watch.live_bytes
 			       : 0;
 	int x = s->watch.is_cpu ? put_times(y, row, share) : put_bytes(y, row, share);
-	mw_put_from(y, x + 2, COLS - x - 2, row->text, (size_t)s->skipped);
+	mw_put_from(y, x + 2, mw_columns() - x - 2, row->text, (size_t)s->skipped);
 }
 
 static void draw_help(const screen_t *s) {
@@ -205,13 +205,13 @@ static void draw_help(const screen_t *s) {
 		"q      quit; ? back",
 	};
 	for (int i = 0; i < (int)(sizeof(lines) / sizeof(lines[0])); i++)
-		if (top_lines(s) + i < LINES - BOTTOM_LINES)
-			mw_put(top_lines(s) + i, 2, COLS - 2, lines[i]);
+		if (top_lines(s) + i < mw_lines() - BOTTOM_LINES)
+			mw_put(top_lines(s) + i, 2, mw_columns() - 2, lines[i]);
 }
 
 static void draw_rows(screen_t *s) {
 	const mw_live_row_t *const *rows = mw_rows_sorted(s->watch.rows, s->order, &s->row_count);
-	int height = LINES - top_lines(s) - BOTTOM_LINES;
+	int height = mw_lines() - top_lines(s) - BOTTOM_LINES;
 	if (s->chosen >= (int)s->row_count)
 		s->chosen = (int)s->row_count - 1;
 	if (s->chosen < 0)
@@ -220,9 +220,9 @@ static void draw_rows(screen_t *s) {
 	for (int i = 0; i < height && (size_t)(s->first + i) < s->row_count; i++)
 		draw_row(s, top_lines(s) + i, rows[s->first + i]);
 	if (s->row_count > 0 && height > 0)
-		mvchgat(top_lines(s) + s->chosen - s->first, 0, -1, A_REVERSE, 0, NULL);
+		mw_reverse_row(top_lines(s) + s->chosen - s->first);
 	if (s->row_count == 0)
-		mw_put(top_lines(s), 2, COLS - 2,
+		mw_put(top_lines(s), 2, mw_columns() - 2,
 		       s->filter[0] != '\0' ? "nothing matches this"
 		       : s->watch.active    ? "no samples yet"
 					    : "no samples; o switches sampling on");
@@ -234,15 +234,15 @@ static void draw_detail(screen_t *s) {
 	for (size_t i = 0; i < s->row_count && row == NULL; i++)
 		if (strcmp(rows[i]->text, s->detail.text) == 0)
 			row = rows[i];
-	attron(A_BOLD);
-	mw_put(top_lines(s) - 1, 1, COLS - 1, s->detail.text);
-	attroff(A_BOLD);
-	mw_detail_draw(&s->detail, row, top_lines(s), LINES - top_lines(s) - BOTTOM_LINES,
+	mw_attributes_on(A_BOLD);
+	mw_put(top_lines(s) - 1, 1, mw_columns() - 1, s->detail.text);
+	mw_attributes_off(A_BOLD);
+	mw_detail_draw(&s->detail, row, top_lines(s), mw_lines() - top_lines(s) - BOTTOM_LINES,
 		       s->has_utf8);
 }
 
 static void draw(screen_t *s) {
-	erase();
+	mw_screen_clear();
 	draw_title(s);
 	draw_memory(s);
 	draw_sums(s);
@@ -254,14 +254,15 @@ static void draw(screen_t *s) {
 		draw_detail(s);
 	else
 		draw_rows(s);
-	attron(A_REVERSE);
-	mvhline(LINES - 1, 0, ' ', COLS);
+	mw_attributes_on(A_REVERSE);
+	mw_put_bar(mw_lines() - 1);
 	static const char keys[] =
 		" q quit  Enter open  s sort  f fold  / filter  m mark  o on/off  ? help";
 	/* The help lists the other keys. */
-	mw_put(LINES - 1, 0, COLS, COLS < (int)sizeof(keys) - 1 ? " q quit  ? help" : keys);
-	attroff(A_REVERSE);
-	refresh();
+	mw_put(mw_lines() - 1, 0, mw_columns(),
+	       mw_columns() < (int)sizeof(keys) - 1 ? " q quit  ? help" : keys);
+	mw_attributes_off(A_REVERSE);
+	mw_screen_show();
 }
 
 static void type_filter(screen_t *s, int key) {
@@ -288,7 +289,7 @@ static void change_rate(screen_t *s, bool finer) {
 }
 
 static void scroll_rows(screen_t *s, int key) {
-	int page = LINES - top_lines(s) - BOTTOM_LINES;
+	int page = mw_lines() - top_lines(s) - BOTTOM_LINES;
 	if (key == KEY_LEFT || key == KEY_RIGHT) {
 		s->skipped += key == KEY_LEFT ? -NAME_STEP : NAME_STEP;
 		s->skipped = s->skipped < 0 ? 0 : s->skipped > NAME_MOST ? NAME_MOST : s->skipped;
@@ -396,13 +397,15 @@ int mw_screen_run(const mw_target_t *target, const mw_symbolize_options_t *symbo
 	s.has_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	if (mw_watch_begin(&s.watch, target, symbols, is_cpu, error) != 0)
 		return -1;
-	mw_curses_start();
+	if (mw_curses_start(error) != 0) {
+		mw_watch_end(&s.watch);
+		return -1;
+	}
 	int64_t next_ms = mw_now_ms() + MW_REFRESH_MS;
 	for (bool go_on = true; go_on;) {
 		draw(&s);
 		int64_t left_ms = next_ms - mw_now_ms();
-		timeout(left_ms > 0 ? (int)left_ms : 0);
-		int key = getch();
+		int key = mw_read_key(left_ms);
 		if (key != ERR)
 			go_on = take_key(&s, key);
 		if (mw_now_ms() < next_ms)
@@ -412,7 +415,7 @@ int mw_screen_run(const mw_target_t *target, const mw_symbolize_options_t *symbo
 			mw_watch_refresh(&s.watch);
 		next_ms = mw_next_refresh_ms(mw_cpu_us() - before_us);
 	}
-	endwin();
+	mw_curses_end();
 	mw_detail_close(&s.detail);
 	mw_watch_end(&s.watch);
 	return 0;

@@ -18,7 +18,7 @@
 int mw_screen_run(const mw_target_t *target, const mw_symbolize_options_t *symbols, bool is_cpu,
 		  mw_error_t *error);
 
-/* Lists all live processes that use mallow.  Enter shows one of them. */
-void mw_screen_run_all(const mw_symbolize_options_t *symbols);
+/* Lists all live processes that use mallow.  Enter shows one of them.  -1: the terminal failed. */
+int mw_screen_run_all(const mw_symbolize_options_t *symbols, mw_error_t *error);
 
 #endif

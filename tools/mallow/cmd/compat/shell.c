@@ -3,7 +3,6 @@
 #include "cmd/compat/shell.h"
 
 #include <ctype.h>
-#include <editline/readline.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +12,11 @@
 #include "cmd/compat/outputs.h"
 #include "cmd/compat/shell_settings.h"
 #include "cmd/profile/view.h"
+#include "libraries/terminals.h"
 #include "model/memory.h"
 #include "model/merge.h"
 
+#define MW_PROMPT "(mallow) "
 /* Most words of one line; rows of `top` without a number. */
 enum { WORDS_MAX = 64, TOP_ROWS = 10 };
 
@@ -263,7 +264,7 @@ static char *complete(const char *text, int state) {
 	if (state == 0)
 		next = 0;
 	/* A value follows an option. */
-	rl_completion_append_character = ' ';
+	*mw_editline.rl_completion_append_character = ' ';
 	for (; next < mw_output_count; next++)
 		if (is_command(&mw_outputs[next]) &&
 		    strncmp(mw_outputs[next].name, text, strlen(text)) == 0)
@@ -275,7 +276,7 @@ static char *complete(const char *text, int state) {
 		if (strncmp(name, text, strlen(text)) != 0)
 			continue;
 		if (has_value)
-			rl_completion_append_character = '\0';
+			*mw_editline.rl_completion_append_character = '\0';
 		return asprintf(&offer, "%s%s", name, has_value ? "=" : "") < 0 ? NULL : offer;
 	}
 	return NULL;
@@ -297,33 +298,52 @@ static char *complete_function(const char *text, int state) {
 
 static char **complete_word(const char *text, int start, int end) {
 	(void)end;
-	rl_attempted_completion_over = 1;
-	return rl_completion_matches(text, start == 0 ? complete : complete_function);
+	*mw_editline.rl_attempted_completion_over = 1;
+	return mw_editline.rl_completion_matches(text, start == 0 ? complete : complete_function);
 }
 
+/* Reads lines that the user can edit, complete and take back from the history. */
 static void talk(shell_t *s) {
 	completing = s;
-	rl_readline_name = "mallow";
-	rl_attempted_completion_function = complete_word;
-	using_history();
-	printf("%s; 'help' lists the commands, 'quit' ends\n", s->program);
+	*mw_editline.rl_readline_name = "mallow";
+	*mw_editline.rl_attempted_completion_function = complete_word;
+	mw_editline.using_history();
 	char *line;
-	for (bool goes_on = true; goes_on && (line = readline("(mallow) ")) != NULL; free(line)) {
+	for (bool goes_on = true; goes_on && (line = mw_editline.readline(MW_PROMPT)) != NULL;
+	     free(line)) {
 		if (*line != '\0')
-			add_history(line);
+			mw_editline.add_history(line);
 		goes_on = do_line(s, line);
 	}
 }
 
-/* Returns the worst status, so that a script sees that a command failed. */
-static int read_commands(shell_t *s) {
+/* Reads lines as they come, after `prompt`.  Returns the worst status, so that a script sees that a
+ * command failed. */
+static int read_commands(shell_t *s, const char *prompt) {
 	char *line = NULL;
 	size_t capacity = 0;
 	int worst = MW_EXIT_FINE;
-	while (getline(&line, &capacity, stdin) > 0 && do_line(s, line))
+	fputs(prompt, stdout);
+	fflush(stdout);
+	while (getline(&line, &capacity, stdin) > 0 && do_line(s, line)) {
 		worst = s->status > worst ? s->status : worst;
+		fputs(prompt, stdout);
+		fflush(stdout);
+	}
 	free(line);
 	return worst;
+}
+
+/* Reads commands from a terminal. */
+static void read_terminal(shell_t *s) {
+	mw_error_t error;
+	printf("%s; 'help' lists the commands, 'quit' ends\n", s->program);
+	if (mw_editline_load(&error) == 0) {
+		talk(s);
+		return;
+	}
+	mw_complain("note: %s", error.text);
+	read_commands(s, MW_PROMPT);
 }
 
 int mw_shell(const mw_arguments_t *arguments) {
@@ -345,9 +365,9 @@ int mw_shell(const mw_arguments_t *arguments) {
 	s.program = inputs.targets[0];
 	mw_settings_init(&s.settings, arguments);
 	if (isatty(STDIN_FILENO))
-		talk(&s);
+		read_terminal(&s);
 	else
-		status = read_commands(&s);
+		status = read_commands(&s, "");
 	mw_settings_release(&s.settings);
 	mw_profile_free(s.profile);
 	return status;

@@ -52,9 +52,13 @@ int mw_cmd_live_top_all(const mw_arguments_t *arguments) {
 	char *cache;
 	mw_load_take_options(arguments);
 	mw_symbolize_options_t symbols = mw_load_symbol_options(&cache);
-	mw_screen_run_all(&symbols);
+	mw_error_t error;
+	int result = mw_screen_run_all(&symbols, &error);
 	free(cache);
-	return MW_EXIT_FINE;
+	if (result == 0)
+		return MW_EXIT_FINE;
+	mw_complain("top: %s", error.text);
+	return MW_EXIT_TROUBLE;
 }
 
 int mw_cmd_live_top(const mw_arguments_t *arguments) {
