@@ -24,6 +24,7 @@ def masked(line):
     line = re.sub(r"\b\d{4}-\d\d-\d\d\b", "#", line)
     line = re.sub(r"\.\d+\.\d{8}-\d{6}\.", ".#.", line)
     line = re.sub(NUMBER, "#", line)
+    line = re.sub(r"(?<= )-(?= )", "#", line)  # an empty cell of a table
     line = re.sub(r"(# \w+?)s\b", r"\1", line)
     line = re.sub(r"#( +#)+", "#", line)
     return " ".join(line.split())

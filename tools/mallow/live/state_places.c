@@ -104,11 +104,14 @@ static void find_holder(mw_place_t *place) {
 	mw_process_t process;
 	bool is_ours = is_of_this_namespace(place);
 	bool exists = is_ours && mw_process_read(place->pid, &process);
-	/* A reader of the file's memory keeps it for a moment after the process ended. */
-	if (is_ours && !exists)
+	bool is_named = exists && process.start_ticks == place->start_ticks;
+	place->is_elsewhere =
+		!is_named || !mw_process_maps_file(place->pid, place->device, place->inode);
+	/* A process that ends keeps the file a moment longer than its memory, and a reader of the
+	 * file's memory keeps it a moment longer than the process. */
+	if (is_ours && (!exists || (is_named && place->is_elsewhere &&
+				    mw_process_has_ended(place->pid, place->start_ticks))))
 		place->alive = false;
-	place->is_elsewhere = !exists || process.start_ticks != place->start_ticks ||
-			      !mw_process_maps_file(place->pid, place->device, place->inode);
 }
 
 static bool is_wanted(const mw_places_t *places, const file_name_t *name) {

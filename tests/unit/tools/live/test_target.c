@@ -5,6 +5,7 @@
 #include "fake_process.h"
 #include "live/control.h"
 #include "live/process/process.h"
+#include "live/state_places.h"
 #include "live/target.h"
 
 static char runtime_directory[64];
@@ -295,6 +296,28 @@ static void test_elsewhere(void) {
 	cleanup();
 }
 
+/* A process that ends releases its memory first: its file is held a moment longer than the process
+ * maps it. */
+static void test_ending(void) {
+	setup();
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(0);
+	siginfo_t info;
+	CHECK(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) == 0);
+	fake_state_t state = make_state(pid, start_ticks_of(pid));
+	fake_state_hold(&state);
+	mw_places_t places = {.wanted = {pid, pid}};
+	mw_places_add_directories(&places);
+	CHECK_EQ(places.count, 1);
+	CHECK(!places.items[0].alive);
+	CHECK_EQ(mw_place_process(&places.items[0]), 0);
+	mw_places_release(&places);
+	waitpid(pid, NULL, 0);
+	fake_state_remove(&state);
+	cleanup();
+}
+
 /* A state file without a name is found through the mappings of its process. */
 static void test_memfd(void) {
 	setup();
@@ -366,6 +389,7 @@ int main(void) {
 	RUN(test_paths);
 	RUN(test_replaced_file);
 	RUN(test_elsewhere);
+	RUN(test_ending);
 	RUN(test_memfd);
 	RUN(test_fate);
 	return 0;
