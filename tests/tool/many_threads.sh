@@ -23,14 +23,14 @@ finish() {
     wait "$pid" || fail "$1: status $?"
 }
 
-launch small 1000
+launch small 6000
 for rate in 1M 2M 4M 1M; do
     try 0 "$mallow" set --wait 30 "$pid" rate=$rate
     says out "T = ${rate%M} MiB"
     says_not out pending
 done
 finish "small stacks"
-ok "the last of 1000 threads on small stacks"
+ok "the last of 6000 threads on small stacks"
 
 launch parts 200
 for rate in 1M 2M 4M 1M; do

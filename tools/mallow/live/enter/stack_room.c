@@ -3,6 +3,7 @@
 #include "live/enter/stack_room.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,21 +17,27 @@
 #define PAGE_BYTES ((uint64_t)sysconf(_SC_PAGESIZE))
 #define GROWTH_GAP_BYTES (256 * PAGE_BYTES)
 
+/* Reads `name`, /proc/<pid>/task/<thread>/syscall or the end of that path from `folder` on. */
+static uint64_t read_stack_pointer(int folder, const char *name) {
+	char text[256];
+	uint64_t rsp = 0;
+	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+	ssize_t bytes = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	if (fd >= 0)
+		close(fd);
+	text[bytes > 0 ? bytes : 0] = '\0';
+	/* "CALL ARGUMENT0 ... ARGUMENT5 SP PC", "-1 SP PC", or "running". */
+	return sscanf(text, "%*s %*s %*s %*s %*s %*s %*s %" SCNx64, &rsp) == 1 ? rsp : 0;
+}
+
 uint64_t mw_sleeper_stack_pointer(int pid, int thread) {
 	char path[96];
-	uint64_t rsp = 0;
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", pid, thread);
-	FILE *file = fopen(path, "re");
-	/* "CALL ARGUMENT0 ... ARGUMENT5 SP PC", "-1 SP PC", or "running". */
-	if (file != NULL && fscanf(file, "%*s %*s %*s %*s %*s %*s %*s %" SCNx64, &rsp) != 1)
-		rsp = 0;
-	if (file != NULL)
-		fclose(file);
-	return rsp;
+	return read_stack_pointer(AT_FDCWD, path);
 }
 
 mw_sleepers_t mw_sleepers_list(int pid) {
-	char path[64];
+	char path[64], name[sizeof(((struct dirent *)NULL)->d_name) + sizeof("/syscall")];
 	mw_sleepers_t threads = {0};
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	DIR *entries = opendir(path);
@@ -38,10 +45,11 @@ mw_sleepers_t mw_sleepers_list(int pid) {
 		int id = (int)strtol(entry->d_name, NULL, 10);
 		if (id <= 0)
 			continue;
+		snprintf(name, sizeof(name), "%s/syscall", entry->d_name);
 		threads.items = mw_grow(threads.items, &threads.capacity, threads.count + 1,
 					sizeof(*threads.items));
 		threads.items[threads.count++] =
-			(struct mw_sleeper){id, mw_sleeper_stack_pointer(pid, id)};
+			(struct mw_sleeper){id, read_stack_pointer(dirfd(entries), name)};
 	}
 	if (entries != NULL)
 		closedir(entries);

@@ -26,8 +26,8 @@
 #define STOP_WAIT_NS UINT64_C(2000000000)
 #define LOOK_FIRST_NS 50000
 #define LOOK_NS 1000000
-/* How long threads are tried. One that is seen to have no room takes 0.05 ms, one that is stopped
- * for that 2 ms in a process of a thousand threads. */
+/* How long threads are tried, from when they are listed on. One that is seen to have no room takes
+ * 0.05 ms, one that is stopped for that 2 ms in a process of a thousand threads. */
 #define TRY_NS UINT64_C(500000000)
 
 long mw_status_number(int pid, const char *key) {
@@ -252,11 +252,11 @@ static size_t step_through(size_t count) {
 mw_entry_outcome_t mw_thread_enter(const mw_thread_entry_t *entry, int *why_refused) {
 	const mw_reach_t *reach = entry->reach;
 	int pid = reach->key.pid;
-	uint64_t begin_ns = mw_monotonic_ns();
 	mw_address_space_t space;
 	mw_address_space_open(mw_process_thread(pid), &space);
 	int first = mw_process_thread(pid);
 	mw_sleepers_t threads = mw_sleepers_list(pid);
+	uint64_t begin_ns = mw_monotonic_ns();
 	mw_entry_outcome_t outcome = try_thread(entry, &space, &threads, first);
 	size_t step = step_through(threads.count);
 	size_t at = threads.count > 0 ? begin_ns / 1000 % threads.count : 0;

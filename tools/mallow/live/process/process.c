@@ -134,10 +134,11 @@ bool mw_process_read(int pid, mw_process_t *out) {
 	return true;
 }
 
-static bool is_thread_alive(int thread) {
-	char text[512];
-	const char *state =
-		read_proc(thread, "stat", text, sizeof(text)) ? strrchr(text, ')') : NULL;
+static bool is_thread_alive(int pid, int thread) {
+	char text[512], name[32];
+	/* /proc/<pid>/stat would have the kernel add up the times of all threads. */
+	snprintf(name, sizeof(name), "task/%d/stat", thread);
+	const char *state = read_proc(pid, name, text, sizeof(text)) ? strrchr(text, ')') : NULL;
 	return state != NULL && state[1] == ' ' && state[2] != 'Z' && state[2] != 'X';
 }
 
@@ -145,11 +146,11 @@ int mw_process_thread(int pid) {
 	char path[64];
 	int found = pid;
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	DIR *threads = is_thread_alive(pid) ? NULL : opendir(path);
+	DIR *threads = is_thread_alive(pid, pid) ? NULL : opendir(path);
 	for (struct dirent *entry;
 	     threads != NULL && found == pid && (entry = readdir(threads)) != NULL;) {
 		int thread = (int)strtol(entry->d_name, NULL, 10);
-		if (thread > 0 && is_thread_alive(thread))
+		if (thread > 0 && is_thread_alive(pid, thread))
 			found = thread;
 	}
 	if (threads != NULL)
