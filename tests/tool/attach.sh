@@ -174,6 +174,74 @@ cc -O1 -g -fsanitize=address -o asan "$here/attach_epoll.c" 2>/dev/null && {
     ends "AddressSanitizer"
 }
 
+# A process that calls pause(2) and allocates nothing; kernels need not run it.
+cat >narrow.s <<'END'
+.globl _start
+_start: movl $29, %eax
+        int $0x80
+        jmp _start
+END
+as --32 -o narrow.o narrow.s || fail "as --32"
+ld -m elf_i386 -o narrow narrow.o || fail "ld"
+./narrow &
+pid=$!
+started+=("$pid")
+sleep 0.1
+if grep -qs '^narrow$' "/proc/$pid/comm"; then
+    refused '32-bit program'
+    try 1 "$mallow" doctor "$pid"
+    says out 'finding +preload .*32-bit program, of which there is no mallow; build it'
+    says_not out 'libmallow.a'
+    kill "$pid"
+fi
+ok "32 bits"
+
+if command -v go >/dev/null; then
+    cat >waits.go <<'END'
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+func main() {
+	fmt.Println("ready")
+	io.Copy(io.Discard, os.Stdin)
+}
+END
+    HOME=$work GOCACHE=$work/go CGO_ENABLED=0 go build -o waits waits.go || fail "go build"
+    asleep ./waits
+    refused "Go program.*pprof"
+    ends "Go"
+fi
+
+# A process that takes the right to trace it from others of its user, as ssh-agent and gpg-agent do.
+cat >secretive.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+int main(void) {
+    free(malloc(100));
+    prctl(PR_SET_DUMPABLE, 0);
+    puts("ready");
+    fflush(stdout);
+    return getchar() == EOF ? 0 : 1;
+}
+END
+cc -O1 -o secretive secretive.c || fail "cc"
+if [ "$(id -u)" = 0 ]; then
+    chmod 755 "$work" secretive
+    cp "$mallow" theirs
+    user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+    asleep "${user[@]}" ./secretive
+    try 2 "${user[@]}" ./theirs attach "$pid"
+    one_line_error
+    says err 'may not be traced .*root may'
+    ends "a process that may not be traced"
+fi
+
 asleep ./epoll
 exec {input}>&-
 wait "$pid"

@@ -177,7 +177,9 @@ static void test_why_no_preload(void) {
 	elf = make_elf(PT_INTERP, "/lib/ld-musl-x86_64.so.1");
 	CHECK(strstr(write_and_ask(&elf, sizeof(elf)), "musl"));
 	elf.header.e_ident[EI_CLASS] = ELFCLASS32;
-	CHECK(strstr(write_and_ask(&elf, sizeof(elf)), "32-bit"));
+	/* An archive of 64 bits does not help it. */
+	const char *why = write_and_ask(&elf, sizeof(elf));
+	CHECK(strstr(why, "32-bit") && !strstr(why, "libmallow.a"));
 	/* Damaged: nothing is known, nothing is read outside the file. */
 	elf = make_elf(PT_INTERP, "");
 	elf.header.e_phnum = UINT16_MAX;

@@ -100,8 +100,7 @@ void mw_doctor_look_at_program(mw_doctor_t *doctor, const char *name) {
 		mw_doctor_say(doctor, MW_HEALTH_FINE, "program",
 			      "%s: it is linked with libmallow.a", path);
 	else if (why != NULL)
-		mw_doctor_say(doctor, MW_HEALTH_FINDING, "program",
-			      "%s: %s; link it with libmallow.a (-lmallow) instead", path, why);
+		mw_doctor_say(doctor, MW_HEALTH_FINDING, "program", "%s: %s", path, why);
 	else
 		mw_doctor_say(doctor, MW_HEALTH_FINE, "program", "%s: the library can be preloaded",
 			      path);

@@ -114,8 +114,7 @@ static void look_at_other_allocator(mw_doctor_t *doctor, const mw_process_t *pro
 	char *preload = mw_doctor_variable(process->pid, "LD_PRELOAD");
 	if (why != NULL)
 		mw_doctor_say(doctor, MW_HEALTH_FINDING, "preload",
-			      "%s does not run mallow, and LD_PRELOAD cannot change that: %s; link "
-			      "it with libmallow.a (-lmallow) instead",
+			      "%s does not run mallow, and LD_PRELOAD cannot change that: %s",
 			      process->name, why);
 	else if (preload != NULL && strstr(preload, "mallow") != NULL)
 		mw_doctor_say(doctor, MW_HEALTH_FINDING, "preload",

@@ -67,17 +67,20 @@ static bool read_loader_name(int fd, const Elf64_Ehdr *header, char *name, size_
 	return true;
 }
 
+#define LINK_IT "link it with libmallow.a (-lmallow) instead"
+
 static const char *look_at_elf(int fd, const Elf64_Ehdr *header) {
 	if (header->e_ident[EI_CLASS] != ELFCLASS64)
-		return "it is a 32-bit program";
+		return "it is a 32-bit program, of which there is no mallow; build it for 64 bits";
 	char loader[256];
 	if (!read_loader_name(fd, header, loader, sizeof(loader)))
 		return NULL;
 	if (loader[0] == '\0')
 		return "it is statically linked, and the loader preloads nothing into static "
-		       "programs";
+		       "programs; " LINK_IT;
 	if (strstr(loader, "ld-musl"))
-		return "it uses musl, and this libmallow.so was built for glibc";
+		return "it uses musl, and this libmallow.so was built for glibc; mallow can be "
+		       "built for musl, too";
 	return NULL;
 }
 
@@ -111,9 +114,9 @@ static const char *look_at_file(int fd, const char *path, char *interpreter, siz
 	bool other_user = info.st_mode & S_ISUID && info.st_uid != geteuid();
 	bool other_group = info.st_mode & S_ISGID && info.st_gid != getegid();
 	if (other_user || other_group)
-		return "it is set-uid or set-gid, so the loader ignores LD_PRELOAD";
+		return "it is set-uid or set-gid, so the loader ignores LD_PRELOAD; " LINK_IT;
 	if (geteuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0)
-		return "it has file capabilities, so the loader ignores LD_PRELOAD";
+		return "it has file capabilities, so the loader ignores LD_PRELOAD; " LINK_IT;
 	if (memcmp(head.elf.e_ident, ELFMAG, SELFMAG) != 0)
 		return NULL;
 	return look_at_elf(fd, &head.elf);

@@ -10,9 +10,10 @@
 /* Finds the file that execvp(3) would run for `name`.  False: there is none. */
 bool mw_program_find(const char *name, char *path, size_t size);
 
-/* Returns why the file at `path` never loads the libraries of LD_PRELOAD ("it is statically
- * linked"), or NULL if no reason is found in five seconds, or if the file has mallow by itself. For
- * a script its interpreter is examined. */
+/* Returns why the file at `path` never loads the libraries of LD_PRELOAD, and after a semicolon
+ * what to do instead ("it is statically linked; link it with libmallow.a"). NULL: no reason was
+ * found in five seconds, or the file has mallow by itself. For a script its interpreter is
+ * examined. */
 const char *mw_program_refuses_preload(const char *path);
 
 #endif
