@@ -63,7 +63,8 @@ static void init_page(mw_page_t *run, unsigned i, unsigned size_class) {
 
 static mw_page_t *make_run(mw_heap_t *heap, unsigned size_class) {
 	unsigned slices = mw_class_run_slices[size_class];
-	mw_page_t *run = mw_chunk_take(slices, 1);
+	bool reserved;
+	mw_page_t *run = mw_heap_take_slices(heap, slices, &reserved);
 	if (!run)
 		return NULL;
 	for (unsigned i = slices; i-- > 0;) {
@@ -73,7 +74,8 @@ static mw_page_t *make_run(mw_heap_t *heap, unsigned size_class) {
 		mw_queue_prepend(&heap->queues[size_class], &run[i]);
 	}
 	heap->counts.pages[size_class] += slices;
-	mw_sampling_grew(heap, mw_heap_in_use_bytes());
+	if (!reserved)
+		mw_sampling_grew(heap, mw_heap_in_use_bytes());
 	return run;
 }
 

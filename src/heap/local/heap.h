@@ -117,6 +117,10 @@ struct mw_heap {
 	 * such a page subtracts it. */
 	_Atomic uint32_t pages;
 	uint32_t pages_most; /* most that `pages` ever was */
+	/* Slices for the heap's next pages (heap/remote/ownership.h): the first, and their number.
+	 */
+	uint32_t reserved_slices;
+	mw_page_t *reserved;
 	/* Value of `pages` when the heap last released pages without a block, and searches for a
 	 * page since then (heap/core/refill.c). */
 	uint32_t released_at_pages, finds;

@@ -88,6 +88,7 @@ typedef struct run {
 	unsigned node; /* NUMA node of their memory; MW_OS_NUMA_ANY: any */
 	/* Bytes before a large block, and the block's own bytes; 0 for other runs. */
 	size_t lead_bytes, block_bytes;
+	unsigned more; /* most free slices behind the run that are reserved with it */
 } run_t;
 
 /* Returns the first slice of the lowest run that fits; in the hardened library the search begins at
@@ -137,7 +138,8 @@ static void take_run(mw_chunk_t *chunk, unsigned first, unsigned count) {
 	/* Nearly always all slices of the run are dirty or none is; counting bits takes a call. */
 	uint64_t mask = chunk->dirty_mask & run;
 	int dirty = mask == run ? (int)count : mask == 0 ? 0 : __builtin_popcountll(mask);
-	mw_chunks_count_dirty(-dirty);
+	if (dirty)
+		mw_chunks_count_dirty(-dirty);
 	int muzzy = 0;
 	if (MW_UNLIKELY(chunk->muzzy_mask != 0)) {
 		muzzy = __builtin_popcountll(chunk->muzzy_mask & run);
@@ -154,7 +156,18 @@ static void take_run(mw_chunk_t *chunk, unsigned first, unsigned count) {
 	atomic_fetch_add_explicit(&mw_chunks.slices_in_use, count, memory_order_relaxed);
 }
 
-static mw_page_t *take_page(run_t run) {
+/* Returns how many of the slices from `first` on, at most `most`, are free and have no memory. */
+static unsigned count_clean(const mw_chunk_t *chunk, unsigned first, unsigned most) {
+	uint64_t clean = chunk->free_mask & ~(chunk->dirty_mask | chunk->muzzy_mask);
+	unsigned count = 0;
+	while (count < most && first + count < MW_CHUNK_SLICES && clean >> (first + count) & 1)
+		count++;
+	return count;
+}
+
+/* wanted->more becomes the number of slices that were reserved. */
+static mw_page_t *take_page(run_t *wanted) {
+	run_t run = *wanted;
 	unsigned count = run.count;
 	bool guarded;
 	mw_chunks_acquire();
@@ -176,8 +189,10 @@ static mw_page_t *take_page(run_t run) {
 		return NULL;
 	}
 	bool zeroed = ((chunk->dirty_mask | chunk->muzzy_mask) & mw_slices_mask(first, count)) == 0;
-	take_run(chunk, first, count);
-	mw_chunks.page_takes++;
+	/* Where memory of free slices is used again, the next page may use more of it. */
+	wanted->more = zeroed ? count_clean(chunk, first + count, run.more) : 0;
+	take_run(chunk, first, count + wanted->more);
+	mw_chunks.page_takes += 1 + wanted->more;
 	mw_page_t *page = mw_slices_init_page(chunk, first, count, zeroed);
 	if (MW_HARDEN_ON && run.block_bytes > 0)
 		page->is_guarded = guarded;
@@ -186,22 +201,51 @@ static mw_page_t *take_page(run_t run) {
 	return page;
 }
 
-mw_page_t *mw_chunk_take_large(unsigned count, unsigned align_slices, size_t lead_bytes,
-			       size_t block_bytes) {
-	MW_ASSERT(count >= 1 && count < MW_CHUNK_SLICES);
+static mw_page_t *take_within_limits(run_t *run) {
+	MW_ASSERT(run->count >= 1 && run->count < MW_CHUNK_SLICES);
 	mw_chunks_purge_if_due();
-	size_t bytes = count * MW_SLICE_BYTES;
+	size_t bytes = run->count * MW_SLICE_BYTES;
 	bool counted;
 	if (!mw_limit_begin(bytes, &counted))
 		return NULL;
-	mw_page_t *page =
-		take_page((run_t){count, align_slices, mw_os_numa_here(), lead_bytes, block_bytes});
+	mw_page_t *page = take_page(run);
 	mw_limit_end(bytes, counted);
 	return page;
 }
 
+mw_page_t *mw_chunk_take_large(unsigned count, unsigned align_slices, size_t lead_bytes,
+			       size_t block_bytes) {
+	return take_within_limits(&(run_t){.count = count,
+					   .align_slices = align_slices,
+					   .node = mw_os_numa_here(),
+					   .lead_bytes = lead_bytes,
+					   .block_bytes = block_bytes});
+}
+
 mw_page_t *mw_chunk_take(unsigned count, unsigned align_slices) {
 	return mw_chunk_take_large(count, align_slices, 0, 0);
+}
+
+mw_page_t *mw_chunk_take_more(unsigned *more) {
+	/* Reserved slices would count towards a limit. */
+	run_t run = {.count = 1,
+		     .align_slices = 1,
+		     .node = mw_os_numa_here(),
+		     .more = MW_HARDEN_ON || mw_limit_is_set() ? 0 : *more};
+	mw_page_t *page = take_within_limits(&run);
+	*more = page ? run.more : 0;
+	return page;
+}
+
+MW_COLD void mw_chunk_give_reserved(const mw_page_t *first, unsigned count) {
+	mw_chunk_t *chunk = mw_chunk_of(first);
+	mw_chunks_acquire();
+	mw_chunks_unlist(chunk);
+	chunk->free_mask |= mw_slices_mask(mw_page_slice_index(first), count);
+	mw_chunks_list(chunk);
+	mw_chunks.page_takes -= count;
+	atomic_fetch_sub_explicit(&mw_chunks.slices_in_use, count, memory_order_relaxed);
+	mw_chunks_release();
 }
 
 MW_COLD bool mw_chunk_extend(mw_page_t *page, unsigned extra) {
@@ -324,6 +368,12 @@ mw_chunk_t *mw_chunk_newest(void) {
 size_t mw_chunk_in_use_bytes(void) {
 	return atomic_load_explicit(&mw_chunks.slices_in_use, memory_order_relaxed) *
 	       MW_SLICE_BYTES;
+}
+
+bool mw_chunk_keeps_memory(void) {
+	return atomic_load_explicit(&mw_chunks.dirty_slices, memory_order_relaxed) +
+		       atomic_load_explicit(&mw_chunks.muzzy_slices, memory_order_relaxed) !=
+	       0;
 }
 
 size_t mw_chunk_dirty_bytes(void) {

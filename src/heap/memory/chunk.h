@@ -29,6 +29,12 @@ mw_page_t *mw_chunk_take(unsigned count, unsigned align_slices);
  */
 mw_page_t *mw_chunk_take_large(unsigned count, unsigned align_slices, size_t lead_bytes,
 			       size_t bytes);
+/* Takes a slice, and reserves free slices behind it for the caller's next pages: at most *more, and
+ * only slices without memory.  *more becomes their number.  mw_slices_init_page() makes a reserved
+ * slice a page, without the lock. */
+mw_page_t *mw_chunk_take_more(unsigned *more);
+/* Returns reserved slices of which no page was made. */
+void mw_chunk_give_reserved(const mw_page_t *first, unsigned count);
 /* Adds `extra` slices behind the page's last one, if they are free; false: they are not.  Called by
  * the thread that has the block. */
 bool mw_chunk_extend(mw_page_t *page, unsigned extra);
@@ -76,6 +82,8 @@ typedef struct mw_chunk_stats {
 MW_COLD void mw_chunk_stats(mw_chunk_stats_t *stats);
 /* Bytes in slices that are taken; takes no lock. */
 size_t mw_chunk_in_use_bytes(void);
+/* Whether free slices hold memory that a page can use again; takes no lock. */
+bool mw_chunk_keeps_memory(void);
 /* Bytes in free slices that were not purged; takes no lock. */
 size_t mw_chunk_dirty_bytes(void);
 

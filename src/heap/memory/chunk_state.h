@@ -17,20 +17,22 @@
 #include "os/platform/arch.h"
 
 typedef struct mw_chunks {
-	/* A take of a page may write the fields from here to `muzzy_first`.  They lie in two
+	/* Each take of a page writes the fields from here to `page_takes`.  They lie in two
 	 * neighbouring cache lines, because threads on other processors take pages, too. */
 	_Alignas(MW_CACHE_LINE_BYTES) uint64_t non_empty; /* bit n: by_free[n] is not empty */
 	_Atomic size_t slices_in_use;
 	mw_lock_t lock;
 	size_t page_takes;
-	_Atomic size_t dirty_slices, muzzy_slices;
+	/* A cache line that a take reads, and writes only where free slices hold memory. */
+	_Alignas(MW_CACHE_LINE_BYTES) _Atomic size_t dirty_slices, muzzy_slices;
 	/* Chunks with dirty slices, in the order in which they are due. */
 	mw_chunk_t *purge_first;
 	/* Chunks with muzzy slices, likewise. */
 	mw_chunk_t *muzzy_first;
-	_Atomic uint64_t next_purge_ns;       /* earliest of both lists */
-	mw_chunk_t *by_free[MW_CHUNK_SLICES]; /* [n]: chunks with n free slices; [0] is not used */
 	mw_chunk_t *purge_last, *muzzy_last;
+	_Atomic uint64_t next_purge_ns; /* earliest of both lists */
+	/* [n]: chunks with n free slices; [0] is not used. */
+	_Alignas(MW_CACHE_LINE_BYTES) mw_chunk_t *by_free[MW_CHUNK_SLICES];
 	mw_chunk_t *all;
 	/* Chunks of which only slice 0 is mapped, linked by `next`. */
 	mw_chunk_t *unmapped_first, *unmapped_last;

@@ -14,7 +14,9 @@
 #define REGIONS_KNOWN 256u
 
 static struct {
-	mw_lock_t lock;
+	/* Apart from words that each call for a larger block reads, such as
+	 * mw_background_state. */
+	_Alignas(MW_CACHE_LINE_BYTES) mw_lock_t lock;
 	char *next, *limit;
 	size_t total_bytes;
 	unsigned region_count;

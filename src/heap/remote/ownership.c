@@ -8,15 +8,60 @@
 #include "heap/layout/queue.h"
 #include "heap/layout/remote_word.h"
 #include "heap/layout/size_class.h"
+#include "heap/layout/slices.h"
 #include "heap/local/heap.h"
 #include "heap/local/heap_page.h"
+#include "heap/memory/chunk.h"
 #include "heap/remote/abandoned.h"
+#include "os/platform/single.h"
 
 /* Most pages without a block that a heap keeps, beside the last one of each class: large blocks,
  * few to a page, would otherwise take and return slices all the time, under a lock. */
 #define RETAINED_MAX 4u
 #define RETAINED_BLOCK_BYTES 4096u
 _Static_assert(RETAINED_BLOCK_BYTES > MW_TINY_MAX_BYTES, "as first_at_once() in refill.c has it");
+
+/* Slices that a heap reserves with a page, where several threads run: to take a slice moves some 20
+ * cache lines from other processors.  A heap with few pages may need no more: it reserves at most
+ * one slice for two pages.  The memory of a slice comes with its blocks, not before. */
+#define RESERVED_MAX 7u
+#define RESERVED_PART 2u
+
+static unsigned wanted_reserve(const mw_heap_t *heap) {
+	unsigned wanted = mw_heap_pages(heap) / RESERVED_PART;
+	if (mw_os_is_single_threaded() || heap->reserved_slices > 0)
+		return 0;
+	return wanted < RESERVED_MAX ? wanted : RESERVED_MAX;
+}
+
+static mw_page_t *take_reserved(mw_heap_t *heap) {
+	mw_page_t *page = heap->reserved++;
+	heap->reserved_slices--;
+	return mw_slices_init_page(mw_chunk_of(page), mw_page_slice_index(page), 1, true);
+}
+
+mw_page_t *mw_heap_take_slices(mw_heap_t *heap, unsigned slices, bool *reserved) {
+	*reserved = false;
+	if (slices > 1)
+		return mw_chunk_take(slices, 1);
+	mw_page_t *page = NULL;
+	if (heap->reserved_slices == 0 || mw_chunk_keeps_memory()) {
+		unsigned more = wanted_reserve(heap);
+		page = mw_chunk_take_more(&more);
+		if (more > 0) {
+			heap->reserved = page + 1;
+			heap->reserved_slices = more;
+		}
+	}
+	*reserved = !page && heap->reserved_slices > 0;
+	return *reserved ? take_reserved(heap) : page;
+}
+
+void mw_heap_give_reserved(mw_heap_t *heap) {
+	if (heap->reserved_slices > 0)
+		mw_chunk_give_reserved(heap->reserved, heap->reserved_slices);
+	heap->reserved_slices = 0;
+}
 
 void mw_heap_page_own(mw_heap_t *heap, mw_page_t *page) {
 	page->state = MW_PAGE_QUEUED;

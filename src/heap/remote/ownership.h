@@ -6,6 +6,11 @@
 
 #include "heap/layout/page.h"
 
+/* Takes slices for pages; NULL: no memory.  *reserved: whether the heap had the slice, so that no
+ * more memory is in use than before. */
+mw_page_t *mw_heap_take_slices(mw_heap_t *heap, unsigned slices, bool *reserved);
+/* Returns the slices that the heap has for its next pages. */
+void mw_heap_give_reserved(mw_heap_t *heap);
 /* Makes the heap the owner of a page that another thread or no thread owned.  The caller queues the
  * page.  Blocks of the page that other threads freed meanwhile count as freed by this thread. */
 void mw_heap_page_own(mw_heap_t *heap, mw_page_t *page);

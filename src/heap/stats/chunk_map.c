@@ -35,6 +35,9 @@ static void map_page(const mw_page_t *page, uint32_t slab_blocks, mw_state_slice
 		slice->touched_blocks =
 			capped16((page->large_bytes + MW_OS_PAGE_BYTES - 1) / MW_OS_PAGE_BYTES);
 		break;
+	case MW_PAGE_NONE: /* reserved by a heap */
+		slice->kind = MW_SLICE_FREE;
+		break;
 	default:
 		slice->kind = MW_SLICE_MORE;
 	}

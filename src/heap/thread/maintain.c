@@ -11,6 +11,7 @@
 #include "heap/memory/background.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/limit.h"
+#include "heap/remote/ownership.h"
 #include "heap/sample/hooks.h"
 #include "heap/sample/sampling.h"
 #include "heap/sample/slot_cache.h"
@@ -30,6 +31,7 @@ size_t mw_heap_trim(void) {
 		mw_harden_flush(&heap->harden);
 		mw_slot_cache_unload(heap);
 		mw_heap_flush_lists(heap);
+		mw_heap_give_reserved(heap);
 	}
 	mw_heap_abandon_cached(false);
 	size_t holes_bytes = 0;

@@ -19,6 +19,7 @@
 #include "heap/memory/meta.h"
 #include "heap/misuse/guarded.h"
 #include "heap/remote/abandoned.h"
+#include "heap/remote/ownership.h"
 #include "heap/remote/remote.h"
 #include "heap/sample/hooks.h"
 #include "heap/sample/sampled.h"
@@ -123,6 +124,7 @@ void mw_heap_thread_end(void) {
 	mw_harden_flush(&heap->harden);
 	mw_slot_cache_unload(heap);
 	mw_remote_flush(heap);
+	mw_heap_give_reserved(heap);
 	bool cached = mw_cached_heap_begin(heap);
 	if (cached)
 		mw_cached_heap_save(heap);

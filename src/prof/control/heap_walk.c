@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * heap_walk.c -- walks the heap at intervals and publishes the sums. Walks take at most 1/200 of
- * the time. A walk is also due when the heap has grown by 1/32, so that the published sums are
- * nearly right for a program that grows and then idles. */
+ * the time. A walk is also due when the heap has grown by 1/32, and by 1 MiB for each thread, so
+ * that the published sums are nearly right for a program that grows and then idles. */
 #include "prof/control/heap_walk.h"
 
 #include <stdatomic.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/compiler.h"
+#include "heap/sample/hooks.h"
 #include "heap/stats/heap_walk.h"
 #include "os/time/clock.h"
 #include "prof/mappings/mappings.h"
@@ -24,6 +25,8 @@
 #define REST_FACTOR 200u
 /* A walk takes 0.5 us for 4 MiB, its map included; writing 4 MiB for the first time takes 1 ms. */
 #define GROWTH_STEP 32u
+/* For each thread: a walk takes the cache lines of a thread's pages away from it, so that n threads
+ * that each begin by growing would lose those of all n after each MiB of theirs. */
 #define GROWTH_MIN_BYTES ((size_t)1 << 20)
 
 static struct {
@@ -154,13 +157,20 @@ void mw_heap_walk_take(bool now) {
 	atomic_store_explicit(&heap_walk.busy, false, memory_order_release);
 }
 
+/* Size at which the next walk is due after one at `in_use_bytes`. Takes the lock of the heaps. */
+static MW_COLD size_t next_after(size_t in_use_bytes) {
+	uint32_t threads, behind;
+	mw_heap_count_threads(&threads, &behind);
+	return in_use_bytes + in_use_bytes / GROWTH_STEP +
+	       (threads > 1 ? threads : 1) * GROWTH_MIN_BYTES;
+}
+
 bool mw_heap_walk_is_due(size_t in_use_bytes) {
 	size_t next = atomic_load_explicit(&heap_walk.next_bytes, memory_order_relaxed);
 	/* The thread that raises next_bytes walks the heap. */
 	return heap_walk.walk && in_use_bytes > next &&
 	       atomic_compare_exchange_strong_explicit(&heap_walk.next_bytes, &next,
-						       in_use_bytes + in_use_bytes / GROWTH_STEP +
-							       GROWTH_MIN_BYTES,
+						       next_after(in_use_bytes),
 						       memory_order_relaxed, memory_order_relaxed);
 }
 

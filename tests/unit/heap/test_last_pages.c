@@ -7,6 +7,7 @@
 #include "heap/core/alloc.h"
 #include "heap/core/free.h"
 #include "heap/layout/size_class.h"
+#include "heap/local/heap.h"
 #include "heap/memory/chunk.h"
 #include "heap/memory/limit.h"
 #include "heap/thread/thread.h"
@@ -15,6 +16,11 @@
 enum { BLOCKS = 2048, CLASS_BYTES = 48 << 10, KEPT = 20000, KEPT_BYTES = 96 };
 
 static void *blocks[BLOCKS];
+
+/* Slices that the heap reserves have no memory. */
+static size_t in_pages_bytes(void) {
+	return mw_heap_in_use_bytes() - mw_thread.heap->reserved_slices * MW_SLICE_BYTES;
+}
 
 /* Half a page of every class in turn, as strings do that grow side by side.  Returns the most that
  * was in use. */
@@ -26,8 +32,8 @@ static size_t climb(size_t most_bytes) {
 			count = BLOCKS;
 		for (unsigned i = 0; i < count; i++)
 			CHECK((blocks[i] = mw_heap_alloc(mw_class_bytes[c])) != NULL);
-		if (peak_bytes < mw_heap_in_use_bytes())
-			peak_bytes = mw_heap_in_use_bytes();
+		if (peak_bytes < in_pages_bytes())
+			peak_bytes = in_pages_bytes();
 		for (unsigned i = 0; i < count; i++)
 			mw_heap_free_slow(blocks[i]);
 	}
