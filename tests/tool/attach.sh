@@ -49,6 +49,56 @@ try 0 "$mallow" attach --exact "$pid"
 try 0 "$mallow" detach "$pid"
 ends "four threads, attached twice"
 
+# What was allocated in the last seconds and is in use, by stack.
+cat >grows.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static char *volatile last;
+__attribute__((noinline)) static void keep(void) {
+    last = malloc(3000);
+}
+__attribute__((noinline)) static void use(void) {
+    last = malloc(5000);
+    free(last);
+}
+int main(void) {
+    puts("ready");
+    fflush(stdout);
+    for (int c; (c = getchar()) != EOF;)
+        for (int i = 0; i < 200; i++) {
+            use();
+            if (c == 'k')
+                keep();
+        }
+    return 0;
+}
+END
+cc -O1 -g -o grows grows.c || fail "cc"
+asleep ./grows
+try 0 "$mallow" attach --exact "$pid"
+echo k >&"$input"
+has_kept() {
+    "$mallow" leaks --growth 100 --json "$pid" >kept.json 2>err &&
+        grep -q '"blocks": 200,' kept.json
+}
+await 60 has_kept
+grep -q '"stack_count": 1,' kept.json || fail "more than one stack: $(cat kept.json)"
+try 0 "$mallow" leaks --growth 100 "$pid"
+says out '^grows \(pid [0-9]+\): 58[0-9] KiB in 200 blocks allocated in the last .* and in use$'
+says out '^      keep  '
+says_not out ' use  '
+# Nothing was allocated in the last hundredth of a second, as soon as that has passed.
+has_grown_no_more() {
+    "$mallow" leaks --growth 0.01 "$pid" >out 2>err && grep -q ': 0 B in 0 blocks' out
+}
+await 60 has_grown_no_more
+try 0 "$mallow" detach "$pid"
+try 2 "$mallow" leaks --growth 100 "$pid"
+one_line_error
+says err 'mallow is detached from it'
+ends "growth"
+
 # A program that takes EINTR for an error sleeps all the while.
 asleep ./epoll
 for _ in 1 2 3 4 5; do

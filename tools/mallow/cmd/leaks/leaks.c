@@ -11,6 +11,7 @@
 #include "cli/terminal.h"
 #include "cmd/input/leak_check_request.h"
 #include "cmd/input/load.h"
+#include "cmd/leaks/leaks_attached.h"
 #include "cmd/leaks/leaks_command.h"
 #include "cmd/leaks/leaks_growth.h"
 #include "cmd/leaks/leaks_holders.h"
@@ -69,9 +70,20 @@ static bool cuts_wrappers(const leaks_job_t *job) {
 	return !job->is_json && !job->arguments->options.wrappers.given;
 }
 
+static void cut_frames(const leaks_job_t *job, mw_profile_t *profile) {
+	if (cuts_wrappers(job))
+		mw_wrappers_cut(profile, MW_WRAPPERS_ALL, NULL);
+	if (!job->is_json && !job->arguments->options.native.given)
+		mw_interpreters_fold(profile, NULL);
+}
+
+static size_t row_limit(const leaks_job_t *job) {
+	const mw_number_value_t *top = &job->arguments->options.top;
+	return top->given ? (size_t)top->number : DEFAULT_STACKS;
+}
+
 static int show(const leaks_job_t *job, const mw_target_t *target, mw_snapshot_t *last,
 		const mw_snapshot_t *earlier, mw_error_t *error) {
-	const mw_number_value_t *top = &job->arguments->options.top;
 	mw_profile_t *profile = mw_profile_of_leaks(last, earlier);
 	mw_load_names(target, NULL, MW_LOAD_SYMBOLS_NOTES, profile);
 	mw_suppress(job->suppressions, profile, true);
@@ -79,7 +91,7 @@ static int show(const leaks_job_t *job, const mw_target_t *target, mw_snapshot_t
 		.check = &last->leak_check,
 		.earlier = earlier != NULL ? &earlier->leak_check : NULL,
 		.profile = profile,
-		.row_limit = top->given ? (size_t)top->number : DEFAULT_STACKS,
+		.row_limit = row_limit(job),
 		.columns = mw_terminal_columns(stdout),
 		.sampled = last->leak_count,
 		.estimate = mw_leaks_estimate(last),
@@ -88,10 +100,7 @@ static int show(const leaks_job_t *job, const mw_target_t *target, mw_snapshot_t
 	bool is_found = mw_leaks_are_found(&report);
 	int result;
 	if (prints_itself(job, profile, &result, error)) {
-		if (cuts_wrappers(job))
-			mw_wrappers_cut(profile, MW_WRAPPERS_ALL, NULL);
-		if (!job->is_json && !job->arguments->options.native.given)
-			mw_interpreters_fold(profile, NULL);
+		cut_frames(job, profile);
 		result = job->is_json ? mw_leaks_print_json(&report, error)
 				      : mw_leaks_print_text(stdout, &report, error);
 	}
@@ -99,28 +108,72 @@ static int show(const leaks_job_t *job, const mw_target_t *target, mw_snapshot_t
 	return result == 0 && is_found ? MW_EXIT_FINDING : result;
 }
 
+static mw_growth_report_t growth_report(const leaks_job_t *job, const mw_profile_t *profile) {
+	return (mw_growth_report_t){
+		.profile = profile,
+		.seconds = job->growth_seconds,
+		.row_limit = row_limit(job),
+		.columns = mw_terminal_columns(stdout),
+	};
+}
+
 static int show_growth(const leaks_job_t *job, const mw_target_t *target, const mw_snapshot_t *last,
 		       mw_error_t *error) {
-	const mw_number_value_t *top = &job->arguments->options.top;
 	const mw_state_leak_check_t *its = &last->leak_check;
 	uint64_t stored =
 		its->leaks_used < its->leaks_found ? 0 : its->leaks_used - its->leaks_found;
 	mw_profile_t *profile = mw_profile_of_held(last);
 	mw_load_names(target, NULL, MW_LOAD_SYMBOLS_NOTES, profile);
 	mw_holders_keep_one(profile, !job->arguments->options.wrappers.given);
-	const mw_growth_report_t report = {
-		.profile = profile,
-		.seconds = job->growth_seconds,
-		.row_limit = top->given ? (size_t)top->number : DEFAULT_STACKS,
-		.columns = mw_terminal_columns(stdout),
-		.missing = its->held_found > stored ? its->held_found - stored : 0,
-	};
+	mw_growth_report_t report = growth_report(job, profile);
+	report.missing = its->held_found > stored ? its->held_found - stored : 0;
 	int result;
 	if (prints_itself(job, profile, &result, error)) {
 		if (cuts_wrappers(job))
 			mw_holders_cut_wrappers(profile);
 		result = job->is_json ? mw_growth_print_json(&report, error)
 				      : mw_growth_print_text(&report, error);
+	}
+	mw_profile_free(profile);
+	return result;
+}
+
+static bool is_attached(const mw_target_t *target) {
+	mw_snapshot_t *snapshot;
+	if (!target->alive || mw_target_read(target, 0, &snapshot, NULL) != 0)
+		return false;
+	bool result = (snapshot->live.flags & MW_STATE_ATTACHED) != 0;
+	mw_snapshot_free(snapshot);
+	return result;
+}
+
+static int show_attached_growth(const leaks_job_t *job, const mw_target_t *target,
+				mw_error_t *error) {
+	struct timespec now;
+	mw_snapshot_t *snapshot;
+	if (mw_target_read(target, MW_SNAPSHOT_STACKS | MW_SNAPSHOT_RECORDS | MW_SNAPSHOT_OF_NOW,
+			   &snapshot, error) != 0)
+		return -1;
+	if (snapshot->live.flags & MW_STATE_DETACHED) {
+		mw_snapshot_free(snapshot);
+		return mw_error_set(error,
+				    "pid %d: mallow is detached from it, so what it has freed "
+				    "since is not known; 'mallow attach %d' begins anew",
+				    target->pid, target->pid);
+	}
+	clock_gettime(CLOCK_REALTIME, &now);
+	int64_t now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	mw_snapshot_made_between(snapshot, now_ns - (int64_t)(job->growth_seconds * 1e9),
+				 INT64_MAX);
+	mw_profile_t *profile = mw_profile_from_snapshot(snapshot);
+	mw_snapshot_free(snapshot);
+	mw_load_names(target, NULL, MW_LOAD_SYMBOLS_NOTES, profile);
+	const mw_growth_report_t report = growth_report(job, profile);
+	int result;
+	if (prints_itself(job, profile, &result, error)) {
+		cut_frames(job, profile);
+		result = job->is_json ? mw_attached_growth_print_json(&report, error)
+				      : mw_attached_growth_print_text(&report, error);
 	}
 	mw_profile_free(profile);
 	return result;
@@ -163,6 +216,8 @@ static int check(const mw_target_t *target, const leaks_job_t *job, mw_snapshot_
 static int work(const mw_target_t *target, const void *context, mw_error_t *error) {
 	const leaks_job_t *job = context;
 	mw_snapshot_t *last = NULL, *earlier = NULL;
+	if (job->growth_seconds > 0 && is_attached(target))
+		return show_attached_growth(job, target, error);
 	int result = check(target, job, &last, &earlier, error);
 	if (result == 0 && job->growth_seconds > 0)
 		result = show_growth(job, target, last, error);

@@ -10,6 +10,7 @@
 
 #include "cli/print.h"
 #include "cmd/leaks/leaks_holders.h"
+#include "cmd/leaks/leaks_text.h"
 #include "cmd/report/report_json.h"
 #include "model/text.h"
 #include "report/stacks.h"
@@ -20,17 +21,11 @@
 
 /* ---- text ---- */
 
-static void print_amount(int64_t bytes, int64_t objects) {
-	char size[32], blocks[32];
-	printf("%s in %s", mw_format_bytes(bytes, size, sizeof(size)),
-	       mw_format_counted(objects, "block", blocks, sizeof(blocks)));
-}
-
 static void print_through(mw_holders_t *holders, const mw_held_group_t *root) {
 	mw_held_groups_t through = mw_holders_through(holders, root);
 	for (size_t i = 0; i < through.count && i < SHOWN_MAX; i++) {
 		fputs("    through    ", stdout);
-		print_amount(through.all[i].bytes, through.all[i].objects);
+		mw_leaks_print_amount(stdout, through.all[i].bytes, through.all[i].objects);
 		fputs(" on blocks of ", stdout);
 		mw_text_print(stdout, through.all[i].name);
 		putchar('\n');
@@ -45,7 +40,7 @@ static void print_stacks(const mw_growth_report_t *r, mw_holders_t *holders,
 	for (; shown < stacks.count && shown < SHOWN_MAX; shown++) {
 		mw_sample_t stack = mw_holders_allocation(holders, stacks.all[shown].sample);
 		fputs("    allocated  ", stdout);
-		print_amount(stacks.all[shown].bytes, stacks.all[shown].objects);
+		mw_leaks_print_amount(stdout, stacks.all[shown].bytes, stacks.all[shown].objects);
 		putchar('\n');
 		mw_stack_print_frames(stdout, r->profile, &stack, false, r->columns);
 	}
@@ -64,7 +59,7 @@ static void print_title(const mw_growth_report_t *r, const mw_held_groups_t *roo
 	}
 	mw_text_print(stdout, mw_profile_string(p, p->origin.program));
 	printf(" (pid %" PRIu32 "): ", p->origin.pid);
-	print_amount(bytes, objects);
+	mw_leaks_print_amount(stdout, bytes, objects);
 	printf(" allocated in the last %s, in use and reachable\n",
 	       mw_format_nanoseconds((int64_t)(r->seconds * 1e9), age, sizeof(age)));
 	if (p->period > 1)
@@ -85,7 +80,7 @@ int mw_growth_print_text(const mw_growth_report_t *r, mw_error_t *error) {
 	for (; shown < roots.count && (r->row_limit == 0 || shown < r->row_limit); shown++) {
 		const mw_held_group_t *root = &roots.all[shown];
 		printf("#%zu  ", shown + 1);
-		print_amount(root->bytes, root->objects);
+		mw_leaks_print_amount(stdout, root->bytes, root->objects);
 		fputs(", held by ", stdout);
 		mw_text_print(stdout, root->name);
 		putchar('\n');

@@ -11,6 +11,7 @@
 #include "cli/print.h"
 #include "cli/terminal.h"
 #include "cmd/input/load.h"
+#include "cmd/leaks/leaks_text.h"
 #include "cmd/outside/outside_profile.h"
 #include "cmd/outside/outside_session.h"
 #include "cmd/profile/view.h"
@@ -36,18 +37,12 @@ static int64_t age_of(const job_t *job, const mw_stack_t *stack) {
 	return oldest != NULL ? job->profile->time_ns - oldest->number : 0;
 }
 
-static void print_amount(int64_t bytes, int64_t objects) {
-	char size[32], blocks[32];
-	printf("%s in %s", mw_format_bytes(bytes, size, sizeof(size)),
-	       mw_format_counted(objects, "block", blocks, sizeof(blocks)));
-}
-
 static void print_title(const job_t *job, int64_t bytes, int64_t objects) {
 	char rate[32], age[32], time[32];
 	const mw_outside_options_t *options = &job->session->options;
 	mw_text_print(stdout, mw_profile_string(job->profile, job->profile->origin.program));
 	printf(" (pid %d): ", options->pid);
-	print_amount(bytes, objects);
+	mw_leaks_print_amount(stdout, bytes, objects);
 	printf(" allocated in %s and not freed for %s\n",
 	       mw_format_nanoseconds(job->profile->duration_ns, time, sizeof(time)),
 	       mw_format_nanoseconds((int64_t)(options->older_seconds * 1e9), age, sizeof(age)));
@@ -69,7 +64,8 @@ static void print_text(const job_t *job, const mw_stacks_t *stacks) {
 		int64_t bytes = stack->values[stacks->type];
 		mw_interval_t range = mw_interval_of(bytes, &stack->spread);
 		printf("#%zu  ", shown + 1);
-		print_amount(bytes, mw_stack_value(job->profile, stack, "inuse_objects"));
+		mw_leaks_print_amount(stdout, bytes,
+				      mw_stack_value(job->profile, stack, "inuse_objects"));
 		printf(" (%s to %s), oldest %s\n", mw_format_bytes(range.low, low, sizeof(low)),
 		       mw_format_bytes(range.high, high, sizeof(high)),
 		       mw_format_nanoseconds(age_of(job, stack), age, sizeof(age)));

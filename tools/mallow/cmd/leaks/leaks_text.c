@@ -298,6 +298,12 @@ bool mw_leaks_are_found(const mw_leak_report_t *r) {
 	return is_any;
 }
 
+void mw_leaks_print_amount(FILE *out, int64_t bytes, int64_t objects) {
+	char size[32], blocks[32];
+	fprintf(out, "%s in %s", mw_format_bytes(bytes, size, sizeof(size)),
+		mw_format_counted(objects, "block", blocks, sizeof(blocks)));
+}
+
 int mw_leaks_print_text(FILE *out, const mw_leak_report_t *r, mw_error_t *error) {
 	mw_stacks_t stacks;
 	if (mw_stacks_init(&stacks, r->profile, "inuse_space", error) != 0)

@@ -41,6 +41,8 @@ typedef struct mw_leak_stack {
 /* Adds up the samples of one stack. */
 mw_leak_stack_t mw_leak_stack_of(const mw_profile_t *profile, const mw_stack_t *stack);
 
+/* Prints "4.0 KiB in 2 blocks". */
+void mw_leaks_print_amount(FILE *out, int64_t bytes, int64_t objects);
 int mw_leaks_print_text(FILE *out, const mw_leak_report_t *report, mw_error_t *error);
 /* Prints JSON on stdout.  Returns the exit status, or -1. */
 int mw_leaks_print_json(const mw_leak_report_t *report, mw_error_t *error);
