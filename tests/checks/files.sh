@@ -39,7 +39,7 @@ web/(package|package-lock)\.json|web/((index|flame)\.html|build\.mjs)
 web/(src|test)/[a-z0-9_.-]+\.(js|jsx|mjs|css)
 web/test/names\.json
 web/dist/(app\.js|app\.css|(index|flame)\.html|LICENSES\.txt)
-tests/([a-z0-9_]+/)*(golden|corpus|found|data)/.+
+tests/([a-z0-9_]+/)*(golden|corpus|found|data|layouts)/.+
 END
 list() {
     if grep -qxF "$PWD" <<<"$(git rev-parse --show-toplevel 2>/dev/null)"; then

@@ -46,7 +46,7 @@
 	"command then ends with status 0" strict "."
 #define REQUEST_DETAILS REQUEST_DETAILS_BUT("")
 #define STRICT_REQUEST_DETAILS                                                                     \
-	REQUEST_DETAILS_BUT(", but with --strict: 1 when some threads have not allocated by then")
+	REQUEST_DETAILS_BUT("; with --strict with 1 if some threads have not allocated by then")
 
 /* Samples by the wall clock; `prefix` begins the help. */
 #define WALL_OPTION(prefix)                                                                        \

@@ -202,21 +202,27 @@ static int read_row(row_t *row, const mw_filter_t *filter, bool *matches, mw_err
 	return 0;
 }
 
-/* Makes rows of the files that can be read. */
-static size_t read_rows(const mw_places_t *places, const mw_filter_t *filter, bool all,
-			row_t *rows) {
-	size_t count = 0, unreadable = 0;
+/* Returns whether a file that cannot be read is worth a note. A live process may be creating its
+ * file. A process that ended since the directory was read has removed its file. */
+static bool is_to_be_said(const mw_place_t *place) {
+	if (place->alive)
+		return mw_state_file_is_of_other_layout(place->path);
+	return !mw_place_is_begun(place) && access(place->path, F_OK) == 0;
+}
+
+/* Makes rows of the files that can be read, and counts those that cannot. */
+static size_t read_rows(const mw_places_t *places, const mw_filter_t *filter, bool all, row_t *rows,
+			size_t *unreadable) {
+	size_t count = 0;
+	*unreadable = 0;
 	for (size_t i = 0; i < places->count; i++) {
 		const mw_place_t *place = &places->items[i];
 		mw_error_t error;
 		row_t row = {.place = place};
 		bool matches = false;
 		if (read_row(&row, filter, &matches, &error) != 0) {
-			/* A live process may be creating its file.  A process that ended since
-			 * the directory was read has removed its file. */
-			if (!place->alive && !mw_place_is_begun(place) &&
-			    access(place->path, F_OK) == 0)
-				say_unreadable(++unreadable, place, error.text, all);
+			if (is_to_be_said(place))
+				say_unreadable(++*unreadable, place, error.text, all);
 			continue;
 		}
 		if (matches)
@@ -224,7 +230,7 @@ static size_t read_rows(const mw_places_t *places, const mw_filter_t *filter, bo
 		else
 			mw_snapshot_free(row.snapshot);
 	}
-	say_how_many(unreadable, all);
+	say_how_many(*unreadable, all);
 	return count;
 }
 
@@ -236,7 +242,8 @@ int mw_cmd_ls(const mw_arguments_t *arguments) {
 	mw_places_add_all(&places);
 	row_t *rows = mw_xcalloc(places.count + 1, sizeof(*rows));
 	bool all = arguments->options.all.given;
-	size_t count = read_rows(&places, filter, all, rows);
+	size_t unreadable;
+	size_t count = read_rows(&places, filter, all, rows, &unreadable);
 	qsort(rows, count, sizeof(*rows), compare_rows);
 	int status = MW_EXIT_FINE;
 	mw_pager_begin(arguments);
@@ -244,6 +251,8 @@ int mw_cmd_ls(const mw_arguments_t *arguments) {
 		status = print_json(rows, count);
 	else if (arguments->options.brief.given)
 		print_brief(rows, count);
+	else if (count == 0 && unreadable > 0)
+		mw_complain("no process runs mallow whose profile this command can read");
 	else if (count == 0)
 		fputs(arguments->options.name.given || arguments->options.cgroup.given
 			      ? "mallow: no process matches; 'mallow ls' shows all\n"

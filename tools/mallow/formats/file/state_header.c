@@ -57,14 +57,30 @@ static bool is_blank(const void *magic, size_t length) {
 	return length == 0;
 }
 
-bool mw_state_file_is_blank(const char *path) {
+/* The first words of a header, the same in every layout. */
+typedef struct first_words {
 	char magic[sizeof(((mw_state_header_t *)NULL)->magic)];
+	uint32_t layout_version;
+} first_words_t;
+
+static bool read_first_words(const char *path, first_words_t *out) {
 	int fd = mw_open_file(path, O_RDONLY | O_NONBLOCK);
-	bool blank = fd >= 0 && pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
-		     is_blank(magic, sizeof(magic));
+	bool is_read = fd >= 0 && pread(fd, out, sizeof(*out), 0) == (ssize_t)sizeof(*out);
 	if (fd >= 0)
 		close(fd);
-	return blank;
+	return is_read;
+}
+
+bool mw_state_file_is_blank(const char *path) {
+	first_words_t words;
+	return read_first_words(path, &words) && is_blank(words.magic, sizeof(words.magic));
+}
+
+bool mw_state_file_is_of_other_layout(const char *path) {
+	first_words_t words;
+	return read_first_words(path, &words) &&
+	       mw_state_file_is_magic(words.magic, sizeof(words.magic)) &&
+	       words.layout_version != MW_STATE_VERSION;
 }
 
 /* Returns whether the process may be about to write the header: the file has none, and was created

@@ -17,6 +17,9 @@ bool mw_state_file_is_magic(const void *bytes, size_t length);
 /* True if the file begins with zeros: its process has not written the header yet. */
 bool mw_state_file_is_blank(const char *path);
 
+/* True if the file is a state file of another version of the layout. */
+bool mw_state_file_is_of_other_layout(const char *path);
+
 /* Reads the header, and checks it without the sections.  Waits a second at most for a process that
  * has just created the file.  Returns 0; -1: it is no state file that this command reads, and
  * `error`, which begins with `name`, says why. */

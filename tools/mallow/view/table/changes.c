@@ -169,8 +169,9 @@ void mw_changes_print(const mw_view_t *v, const mw_changes_t *c, const char *uni
 	if (c->steps > 1)
 		print_slope(v, c, unit);
 	if (c->count == 0) {
-		fputs(c->dropped > 0 ? "nothing changed by more than was left out\n"
-				     : "nothing changed\n",
+		fputs(c->dropped > 0
+			      ? "all changes are too small to show; --trim=false shows them\n"
+			      : "nothing changed\n",
 		      v->out);
 		return;
 	}
