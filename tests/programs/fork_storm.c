@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * fork_storm.c -- children, eight at a time, while two threads of the parent allocate; each child
- * allocates, frees what the parent had allocated, starts a thread now and then, and exits. 3,000
- * children, or three times MALLOW_TEST_FORKS in the environment. */
+ * fork_storm.c -- children, eight at a time, while threads of the parent take the heap's locks as
+ * often as they can: one allocates small and large blocks, one huge blocks, and one starts threads.
+ * Each child allocates, frees what the parent had allocated, starts a thread now and then, and
+ * exits.  600 children, or three times MALLOW_TEST_FORKS in the environment. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
@@ -9,13 +10,12 @@
 
 #include "programs.h"
 
-enum { AT_ONCE = 8, KEPT = 200 };
+enum { AT_ONCE = 8, KEPT = 200, PATIENCE_S = 120 };
 
 static atomic_bool done;
 
-/* Holds the allocator's locks as often as it can, so that forks hit them. */
-static void *churn(void *argument) {
-	unsigned seed = (unsigned)(size_t)argument;
+static void *churn(void *unused) {
+	unsigned seed = 1;
 	void *kept[64] = {0};
 	while (!atomic_load_explicit(&done, memory_order_relaxed)) {
 		unsigned slot = (unsigned)rand_r(&seed) % 64;
@@ -26,7 +26,19 @@ static void *churn(void *argument) {
 	}
 	for (int i = 0; i < 64; i++)
 		free(kept[i]);
-	return NULL;
+	return unused;
+}
+
+static void *churn_huge(void *unused) {
+	void *kept[4] = {0};
+	for (unsigned i = 0; !atomic_load_explicit(&done, memory_order_relaxed); i++) {
+		free(kept[i % 4]);
+		kept[i % 4] = malloc(((size_t)3 << 20) + i % 16 * 100000);
+		MUST(kept[i % 4] != NULL);
+	}
+	for (int i = 0; i < 4; i++)
+		free(kept[i]);
+	return unused;
 }
 
 static void *child_thread(void *argument) {
@@ -36,7 +48,17 @@ static void *child_thread(void *argument) {
 	return argument;
 }
 
+static void *churn_threads(void *unused) {
+	while (!atomic_load_explicit(&done, memory_order_relaxed)) {
+		pthread_t thread;
+		MUST(pthread_create(&thread, NULL, child_thread, NULL) == 0);
+		MUST(pthread_join(thread, NULL) == 0);
+	}
+	return unused;
+}
+
 static void child(int number, char **inherited) {
+	alarm(PATIENCE_S);
 	for (int i = 0; i < KEPT; i++) {
 		MUST(inherited[i][0] == (char)i);
 		free(inherited[i]);
@@ -62,10 +84,12 @@ static void child(int number, char **inherited) {
 int main(void) {
 	must_be_mallow();
 	const char *forks = getenv("MALLOW_TEST_FORKS");
-	int children = 3 * (forks ? atoi(forks) : 1000);
-	pthread_t threads[2];
-	for (size_t i = 0; i < 2; i++)
-		MUST(pthread_create(&threads[i], NULL, churn, (void *)(i + 1)) == 0);
+	int children = 3 * (forks ? atoi(forks) : 200);
+	static void *(*const churns[])(void *) = {churn, churn_huge, churn_threads};
+	enum { CHURNS = sizeof churns / sizeof *churns };
+	pthread_t threads[CHURNS];
+	for (size_t i = 0; i < CHURNS; i++)
+		MUST(pthread_create(&threads[i], NULL, churns[i], NULL) == 0);
 	char *inherited[KEPT];
 	for (int i = 0; i < KEPT; i++) {
 		inherited[i] = malloc((size_t)(i * 97 + 1));
@@ -94,7 +118,7 @@ int main(void) {
 		running--;
 	}
 	atomic_store(&done, 1);
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < CHURNS; i++)
 		MUST(pthread_join(threads[i], NULL) == 0);
 	for (int i = 0; i < KEPT; i++)
 		free(inherited[i]);

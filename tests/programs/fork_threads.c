@@ -2,7 +2,7 @@
  * fork_threads.c -- a thread that is not the first forks while others allocate, free each other's
  * blocks and give memory back to the kernel.  The children free what the vanished threads own,
  * start threads, which get the stacks and so the thread pointers of the vanished ones, let them
- * end, and fork once more.  1,000 children; MALLOW_TEST_FORKS in the environment sets another
+ * end, and fork once more.  200 children; MALLOW_TEST_FORKS in the environment sets another
  * number. */
 #include <malloc.h>
 #include <pthread.h>
@@ -12,7 +12,7 @@
 
 #include "programs.h"
 
-enum { FORKS = 1000, THREADS = 3, MAILBOXES = 256 };
+enum { FORKS = 200, THREADS = 3, MAILBOXES = 256 };
 
 /* Blocks on their way from one thread to another; the first byte says how long they are. */
 static _Atomic(unsigned char *) mailboxes[MAILBOXES];

@@ -12,7 +12,7 @@
 
 extern char **environ;
 
-enum { ROUNDS = 300 };
+enum { ROUNDS = 100 };
 
 static atomic_bool done;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * leases.c -- a program for leases.sh. It allocates, so that it sees requests, until SIGUSR1 comes.
  * From then on it computes, never allocates, and has the name "quiet" in the kernel. With an
- * argument it executes that program at SIGUSR2. */
+ * argument it executes that program at SIGUSR2. It uses a processor for some of the time only,
+ * because scripts have it run while they wait. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -39,6 +40,7 @@ int main(int count, char **words) {
 		else
 			prctl(PR_SET_NAME, "quiet");
 		compute();
+		usleep(1000);
 	}
 	if (count > 1)
 		execv(words[1], words + 1);

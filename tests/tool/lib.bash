@@ -173,21 +173,20 @@ skip() {
 }
 
 # valid NAME: the JSON in ./out has the members that the schema gives this view or subcommand.
+schema_asked=
 valid() {
-    python3 - "$here/../../doc/reference/mallow.schema.json" "$1" <<'END' >err 2>&1 \
-        || fail "$1: the JSON is not as its schema says"
-import json, sys
-path, name = sys.argv[1:]
-try:
-    from jsonschema import Draft202012Validator as Validator
-except ImportError:
-    sys.exit()
-schema = json.load(open(path))
-Validator.check_schema(schema)
-checker = Validator({"$ref": f"#/$defs/{name}", "$defs": schema["$defs"]})
-for error in checker.iter_errors(json.load(open("out"))):
-    sys.exit(f"{error.json_path}: {error.message}"[:500])
-END
+    local answer
+    if [ -z "$schema_asked" ]; then
+        mkfifo "$work.asks" "$work.answers"
+        at_end 'rm -f "$work.asks" "$work.answers"'
+        python3 "$here/schema_check.py" "$here/../../doc/reference/mallow.schema.json" \
+            "$work.asks" "$work.answers" &
+        started+=("$!")
+        exec {schema_asked}>"$work.asks" {schema_answers}<"$work.answers"
+    fi
+    echo "$1" >&"$schema_asked"
+    read -r -t 60 answer <&"$schema_answers" || fail "$1: nobody checks the JSON"
+    [ "$answer" = good ] || fail "$1: the JSON is not as its schema says: $answer"
 }
 
 # permits_events PID: the kernel permits events of a live process that allocates. The command that

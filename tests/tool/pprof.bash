@@ -5,11 +5,12 @@
 export HOME=$work PPROF_BINARY_PATH=$work XDG_CACHE_HOME=$work
 compared=0
 
-# go_pprof ARGUMENT...: `go tool pprof`.  The program that `go` would start is started directly, and
-# does not collect garbage: it is asked hundreds of questions, each on a small profile.
+# go_pprof ARGUMENT...: `go tool pprof`.  It is asked hundreds of questions, each about a small
+# profile: the program that `go` would start is started directly, with one processor, and collects
+# garbage seldom.  Without collecting it touches twice the memory, and fresh pages take time, too.
 pprof_program=$(go tool -n pprof 2>/dev/null)
 go_pprof() {
-    GOGC=off "$pprof_program" "$@"
+    GOGC=400 GOMAXPROCS=1 "$pprof_program" "$@"
 }
 
 has_pprof() {

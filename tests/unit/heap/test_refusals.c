@@ -178,7 +178,7 @@ static void busy_workload(void) {
 			huge[i][0] = (unsigned char)i;
 		}
 		/* Kept for reuse, taken again or grown; a few, as reuse clears 3 MiB. */
-		if (i % 7 == 3 && i < 40 && huge[i - 1]) {
+		if (i % 7 == 3 && i < 20 && huge[i - 1]) {
 			mw_fast_free(huge[i - 1]);
 			huge[i - 1] = NULL;
 		}
