@@ -39,7 +39,8 @@ def arguments():
 
 
 def count(options, peer, load, threads):
-    """What the plugin printed of a run: counts by name, moves by address, malloc's address."""
+    """What the plugin printed of a run: counts by name, moves by line and by instruction, malloc's
+    address."""
     folder = os.path.join(options.build, "bench", "coherence")
     command = ["qemu-x86_64", "-E", f"LD_PRELOAD={peer.preload}"]
     for name, value in peer.environment.items():
@@ -54,9 +55,10 @@ def count(options, peer, load, threads):
     if done.returncode != 0 or not counts or not malloc:
         sys.exit(f"mallow: {load} with {threads} threads and {peer.name}: {done.stderr.strip()}")
     words = counts.group(1).split()
-    lines = {int(a, 16): int(m)
-             for a, m in re.findall(r"^line (0x[0-9a-f]+) (\d+)$", done.stderr, re.M)}
-    return ({n: int(v) for n, v in zip(words[::2], words[1::2])}, lines,
+    moves = {kind: {int(a, 16): int(m) for a, m in
+                    re.findall(rf"^{kind} (0x[0-9a-f]+) (\d+)$", done.stderr, re.M)}
+             for kind in ("line", "code")}
+    return ({n: int(v) for n, v in zip(words[::2], words[1::2])}, moves,
             int(malloc.group(1), 16))
 
 
@@ -66,7 +68,8 @@ def per_operation(options, load, threads, counts, names):
 
 
 class Symbols:
-    """Names of the data of a library, which lies in the simulated memory somewhere."""
+    """Names of the data and functions of a library, which lies in the simulated memory
+    somewhere."""
 
     def __init__(self, library, malloc):
         text = subprocess.run(["nm", "-n", library], capture_output=True, text=True,
@@ -77,21 +80,27 @@ class Symbols:
         self.names = [name for _, name in found]
         self.base = malloc - next(start for start, name in found if name == "malloc")
 
-    def name(self, address):
+    def name(self, address, other):
         offset = address - self.base
         if not self.starts or not self.starts[0] <= offset < self.starts[-1] + 65536:
-            return "other memory: chunks, heaps, stacks"
+            return other
         return self.names[bisect.bisect_right(self.starts, offset) - 1]
 
 
-def lines_by_symbol(lines, symbols, operations):
+def by_symbol(title, moves_of, symbols, operations, other):
     moves = collections.Counter()
-    for address, moved in lines.items():
-        moves[symbols.name(address)] += moved
-    rows = ["| data of the library | moves an operation |", "|---|---|"]
-    for name, moved in moves.most_common(12):
-        rows.append(f"| {name} | {moved / operations:.3f} |")
+    for address, moved in moves_of.items():
+        moves[symbols.name(address, other)] += moved
+    rows = [f"| {title} | moves an operation |", "|---|---|"]
+    for name, moved in moves.most_common(16):
+        rows.append(f"| {name} | {moved / operations:.4f} |")
     return rows
+
+
+def tables_by_symbol(moves, symbols, operations):
+    return (by_symbol("data of the library", moves["line"], symbols, operations,
+                      "other memory: chunks, heaps, stacks") + [""] +
+            by_symbol("function", moves["code"], symbols, operations, "the program, libc"))
 
 
 def table(options, peers, threads):
@@ -118,13 +127,13 @@ def check(options, mallow, threads):
     status = 0
     for word in options.limit.split(","):
         load, _, limit = word.partition("=")
-        counts, lines, malloc = count(options, mallow, load, threads)
+        counts, moves, malloc = count(options, mallow, load, threads)
         moved = per_operation(options, load, threads, counts, ("reads", "writes"))
         print(f"{load}, {threads} threads: {moved:.3f} lines moved an operation (limit {limit})")
         if moved > float(limit):
             status = 1
-            print("\n".join(lines_by_symbol(lines, Symbols(mallow.preload, malloc),
-                                            options.operations * threads)))
+            print("\n".join(tables_by_symbol(moves, Symbols(mallow.preload, malloc),
+                                             options.operations * threads)))
     return status
 
 
@@ -143,12 +152,12 @@ def main():
     text = [f"Cache lines that move between simulated processors, revision {revision(ROOT)}, "
             f"{machine()}.", ""]
     text += table(options, peers, threads)
-    counts, lines, malloc = count(options, mallow, "own", threads[-1])
+    counts, moves, malloc = count(options, mallow, "own", threads[-1])
     operations = options.operations * threads[-1]
     moved = (counts["reads"] + counts["writes"]) / operations
     text += ["", f"Own blocks, {threads[-1]} threads: {moved:.3f} lines an operation, of which:",
              ""]
-    text += lines_by_symbol(lines, Symbols(mallow.preload, malloc), operations)
+    text += tables_by_symbol(moves, Symbols(mallow.preload, malloc), operations)
     path = os.path.join(options.build, "bench", "coherence.md")
     with open(path, "w", encoding="utf-8") as file:
         file.write("\n".join(text) + "\n")

@@ -6,8 +6,8 @@
  * or writes it after another one wrote it, or writes it after another one read it.  Caches are
  * endless: only such moves count.  What is counted lies between the two marks of markers.h.
  *
- * On stderr, at the end: "moved_lines NAME VALUE ..." and "line ADDRESS MOVES" for each line that
- * moved. */
+ * On stderr, at the end: "moved_lines NAME VALUE ...", "line ADDRESS MOVES" for each line that
+ * moved, and "code ADDRESS MOVES" for each instruction that moved lines. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 
 enum { THREADS_MAX = 256, TURN = 120, LINE_SHIFT = 6, SHOWN_LINES = 100000 };
 enum { WORD_BITS = 64, SET_WORDS = THREADS_MAX / WORD_BITS };
-enum { TABLE_BITS = 22 };
+enum { TABLE_BITS = 22, CODE_BITS = 16 };
 
 int qemu_plugin_version = 1;
 
@@ -52,6 +52,27 @@ static line_t *line_of(uint64_t address) {
 	return &lines[i];
 }
 
+typedef struct code {
+	uint64_t address, moves; /* moves == 0: the place is free */
+} code_t;
+
+static code_t codes[1u << CODE_BITS];
+
+/* Under the turn. */
+static void count_code(uint64_t address) {
+	const uint64_t mask = ((uint64_t)1 << CODE_BITS) - 1;
+	uint64_t i = address * 0x9e3779b97f4a7c15u >> (64 - CODE_BITS), looked_at = 0;
+	while (codes[i].moves != 0 && codes[i].address != address) {
+		if (++looked_at > mask) {
+			fprintf(stderr, "moved_lines: too much code\n");
+			abort();
+		}
+		i = (i + 1) & mask;
+	}
+	codes[i].address = address;
+	codes[i].moves++;
+}
+
 static struct {
 	bool counting;
 	uint64_t instructions, atomics, reads_moved, writes_moved, calls, futexes, clocks;
@@ -73,8 +94,7 @@ static held_t held_before(const line_t *line, unsigned cpu) {
 	return held;
 }
 
-static void on_access(unsigned cpu, uint32_t access, uint64_t address, void *unused) {
-	(void)unused;
+static void on_access(unsigned cpu, uint32_t access, uint64_t address, void *code) {
 	line_t *line = line_of(address);
 	held_t held = held_before(line, cpu);
 	bool store = qemu_plugin_mem_is_store(access);
@@ -82,6 +102,7 @@ static void on_access(unsigned cpu, uint32_t access, uint64_t address, void *unu
 	if (moves && counted.counting) {
 		*(store ? &counted.writes_moved : &counted.reads_moved) += 1;
 		line->moves++;
+		count_code((uintptr_t)code);
 	}
 	if (store)
 		memset(line->holders, 0, sizeof line->holders);
@@ -222,8 +243,9 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *block) {
 		if (is_atomic(instruction))
 			qemu_plugin_register_vcpu_insn_exec_cb(instruction, on_atomic,
 							       QEMU_PLUGIN_CB_NO_REGS, NULL);
-		qemu_plugin_register_vcpu_mem_cb(instruction, on_access, QEMU_PLUGIN_CB_NO_REGS,
-						 QEMU_PLUGIN_MEM_RW, NULL);
+		qemu_plugin_register_vcpu_mem_cb(
+			instruction, on_access, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
+			(void *)(uintptr_t)qemu_plugin_insn_vaddr(instruction));
 	}
 }
 
@@ -261,6 +283,9 @@ static void on_exit_of_program(qemu_plugin_id_t id, void *unused) {
 	for (unsigned i = 0; i < SHOWN_LINES && lines[i].moves > 0; i++)
 		fprintf(stderr, "line %#lx %lu\n", (lines[i].number - 1) << LINE_SHIFT,
 			lines[i].moves);
+	for (unsigned i = 0; i < sizeof codes / sizeof *codes; i++)
+		if (codes[i].moves > 0)
+			fprintf(stderr, "code %#lx %lu\n", codes[i].address, codes[i].moves);
 }
 
 int qemu_plugin_install(qemu_plugin_id_t id, const void *information, int argc, char **argv) {

@@ -49,6 +49,7 @@ void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, void (*call)(qemu_plugi
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *block);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *block, size_t index);
 const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *instruction);
+uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *instruction);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *instruction);
 bool qemu_plugin_mem_is_store(uint32_t access);
 
