@@ -48,7 +48,7 @@ static void set_decay(unsigned number, int64_t ms) {
 		mw_arena_set_decay(arena, ms);
 }
 
-static bool bind(unsigned number) {
+static bool bind_thread(unsigned number) {
 	return mw_arena_bind(mw_arena_of(number));
 }
 
@@ -137,7 +137,7 @@ void mw_compat_fill_arenas(volatile mw_compat_arenas_t *arenas) {
 	arenas->is_unused = is_unused;
 	arenas->purge = purge;
 	arenas->set_decay = set_decay;
-	arenas->bind = bind;
+	arenas->bind = bind_thread;
 	arenas->bound = bound;
 	arenas->of_block = of_block;
 	arenas->is_sparse = is_sparse;
