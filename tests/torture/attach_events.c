@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -123,7 +124,14 @@ static void *make_threads(void *unused) {
 static void *wait_by_epoll(void *unused) {
 	int ends[2], epoll = epoll_create1(EPOLL_CLOEXEC);
 	struct epoll_event event = {.events = EPOLLIN};
-	if (epoll < 0 || pipe(ends) != 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, ends[0], &event) != 0)
+	/* posix_spawn(3) blocks signals until its child has executed the program, so the kernel has
+	 * another thread take the SIGCHLD of a program that ends before: epoll_wait(2) would return
+	 * EINTR without mallow, too. */
+	sigset_t children;
+	sigemptyset(&children);
+	sigaddset(&children, SIGCHLD);
+	if (pthread_sigmask(SIG_BLOCK, &children, NULL) != 0 || epoll < 0 || pipe(ends) != 0 ||
+	    epoll_ctl(epoll, EPOLL_CTL_ADD, ends[0], &event) != 0)
 		fail("epoll");
 	while (!done) {
 		if (epoll_wait(epoll, &event, 1, 5) < 0)

@@ -118,6 +118,15 @@ static bool write_memory(const mw_address_space_t *space, uint64_t address, cons
 	return pwrite(space->memory, from, bytes, (off_t)address) == (ssize_t)bytes;
 }
 
+/* Returns whether the memory can be read: that of a process that ends meanwhile cannot. */
+static bool is_there(const mw_address_space_t *space) {
+	char byte;
+	size_t i = 0;
+	while (i < space->count && !space->maps[i].is_readable)
+		i++;
+	return i < space->count && pread(space->memory, &byte, 1, (off_t)space->maps[i].start) == 1;
+}
+
 /* Points a stopped thread to the code. The frame is written to the address space in which the code
  * was found: after an exec(2) of another thread nothing is written, and this thread exists no more.
  */
@@ -131,7 +140,7 @@ static mw_entry_outcome_t point(mw_address_space_t *space, const candidate_t *th
 	/* The library's code tells more of stacks. */
 	uint64_t code = entry->find_code(entry, space);
 	if (code == 0)
-		return MW_ENTRY_NO_CODE;
+		return is_there(space) ? MW_ENTRY_NO_CODE : MW_ENTRY_UNFIT;
 	if (!mw_registers_read(thread->id, &r) || !has_room(space, thread, &r))
 		return MW_ENTRY_UNFIT;
 	size_t bytes =
@@ -273,5 +282,6 @@ mw_entry_outcome_t mw_thread_enter(const mw_thread_entry_t *entry, int *why_refu
 	*why_refused = errno;
 	free(threads.items);
 	mw_address_space_close(&space);
-	return outcome;
+	/* A process that ends has no thread that can be entered. */
+	return outcome == MW_ENTRY_UNFIT && !mw_reach_holds(reach) ? MW_ENTRY_OTHER : outcome;
 }

@@ -90,6 +90,11 @@ static int begin(const mw_process_t *process, session_t *session, mw_error_t *er
 	return mw_attach_open(process, &session->target, error);
 }
 
+/* What fails in a process that ends fails because of that. */
+static int or_ended(const session_t *session, int status, mw_error_t *error) {
+	return status != 0 && !mw_reach_holds(&session->reach) ? say_ended(session, error) : status;
+}
+
 static int end(session_t *session, int status) {
 	mw_attach_close(&session->target);
 	if (session->lock >= 0)
@@ -429,7 +434,7 @@ int mw_attach(const mw_process_t *process, const mw_attach_wish_t *wish, mw_atta
 	session_t session;
 	int status = begin(process, &session, error);
 	if (status == 0)
-		status = attach(process, &session, wish, result, error);
+		status = or_ended(&session, attach(process, &session, wish, result, error), error);
 	return end(&session, status);
 }
 
@@ -463,6 +468,6 @@ int mw_detach(const mw_process_t *process, mw_attach_result_t *result, mw_error_
 	session_t session;
 	int status = begin(process, &session, error);
 	if (status == 0)
-		status = detach(process, &session, result, error);
+		status = or_ended(&session, detach(process, &session, result, error), error);
 	return end(&session, status);
 }
