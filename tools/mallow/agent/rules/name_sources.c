@@ -19,6 +19,10 @@
 #include "live/files/regular_file.h"
 #include "model/memory.h"
 
+#ifndef SYS_openat2 /* glibc before 2.32 has only the kernel's name */
+#define SYS_openat2 __NR_openat2
+#endif
+
 /* Most bytes of a file of labels: Kubernetes' files have some kilobytes. */
 #define FILE_BYTES_MAX ((size_t)64 << 10)
 /* Most bytes of an engine's description of a container, which holds its environment, too. */
