@@ -71,6 +71,19 @@ for subcommand in $subcommands; do
 done
 ok "help of each subcommand, and its man page"
 
+# In Chinese where the locale is; completions and man pages stay English.
+try 0 env LC_ALL=zh_CN.UTF-8 "$mallow" --help
+says out '^用法：mallow'
+says_not out 'Usage|TARGET|print '
+try 0 "$mallow" help --lang=zh 泄漏
+says out '^关于 泄漏：$'
+says out '^  mallow leaks PID$'
+try 0 env LC_ALL=zh_CN.UTF-8 "$mallow" help --lang=en
+says out '^Usage: mallow'
+env LC_ALL=zh_CN.UTF-8 "$mallow" help --completion fish >fish.zh
+"$mallow" help --completion fish | cmp -s - fish.zh || fail "completions depend on the language"
+ok "help in Chinese"
+
 # The help of all is by task: each subcommand once.
 "$mallow" help --completion bash | sed -n "s/.*local names='\([^']*\)'.*/\1/p" | tr ' ' '\n' |
     grep . | sort >known

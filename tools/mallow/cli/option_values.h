@@ -65,7 +65,7 @@ typedef struct mw_option_values {
 		version, wall, wrappers;
 	mw_text_value_t add_comment, alive_at, as, base_url, binary_path, cgroup, cluster, color,
 		completion, config, event, exclude, focus, folder, format, hide, host, http, ignore,
-		instance, listen, made_between, max_alloc_growth, max_growth, max_live,
+		lang, instance, listen, made_between, max_alloc_growth, max_growth, max_live,
 		max_peak_growth, max_peak, name, names, output, password_file, prune_from, retain,
 		sample_index, sample_type, service, service_version, show, show_from, since, sort,
 		source_path, state, store, symbolize, syntax, sysroot, tagfocus, taghide, tagignore,

@@ -9,6 +9,7 @@
 #include "cli/complain.h"
 #include "cli/environment.h"
 #include "cli/help/help.h"
+#include "cli/help/languages.h"
 #include "cli/options.h"
 #include "cli/pager.h"
 #include "cli/suggest.h"
@@ -107,6 +108,7 @@ static int dispatch(int argc, char **argv) {
 
 int mw_command_main(int argc, char **argv) {
 	mw_commands_register(&mw_command_table);
+	mw_language_set(mw_language_of_environment());
 	int status = dispatch(argc, argv);
 	bool is_answer = status == MW_EXIT_FINE || status == MW_EXIT_FINDING;
 	if ((fflush(stdout) != 0 || ferror(stdout)) && is_answer) {

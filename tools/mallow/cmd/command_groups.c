@@ -22,15 +22,16 @@ const mw_command_group_t mw_command_groups[MW_COMMAND_GROUPS] = {
 	{"And", {"clean", "help"}},
 };
 
-/* Words that users have for what they look for. */
-#define LEAK "leaks leaking lost unreachable"
-#define GROWTH "growth grows growing cache unbounded increase"
-#define RESIDENT "rss resident physical usage high memory"
-#define FRAGMENTATION "fragmentation fragmented holes free"
-#define PEAK "peak spike maximum highest oom killed"
-#define SLOW "slow cpu time hot hotspot performance latency profile"
-#define WAITING "waits waiting blocked idle wall lock mutex contention"
-#define REGRESSION "compare difference regression baseline before ci test build limit"
+/* Words that users have for what they look for, in English and Chinese. */
+#define LEAK "leaks leaking lost unreachable 泄漏 泄露"
+#define GROWTH "growth grows growing cache unbounded increase 增长 缓存"
+#define RESIDENT "rss resident physical usage high memory 内存 常驻"
+#define FRAGMENTATION "fragmentation fragmented holes free 碎片 空洞"
+#define PEAK "peak spike maximum highest oom killed 峰值 最高"
+#define SLOW "slow cpu time hot hotspot performance latency profile 慢 性能 热点"
+#define WAITING "waits waiting blocked idle wall lock mutex contention 等待 锁 阻塞"
+#define REGRESSION                                                                                 \
+	"compare difference regression baseline before ci test build limit 比较 回归 基线"
 
 const mw_help_topic_t mw_help_topics[] = {
 	{LEAK, "mallow leaks PID", "blocks that no pointer leads to, by stack; status 1 if any"},
@@ -63,15 +64,15 @@ const mw_help_topic_t mw_help_topics[] = {
 	{REGRESSION, "mallow diff BEFORE AFTER", "what grew and shrank between two profiles"},
 	{REGRESSION " " PEAK, "mallow check --max-peak 200M TARGET",
 	 "status 1 if a profile exceeds a limit"},
-	{"missing nothing doctor why symbols names", "mallow doctor PID",
+	{"missing nothing doctor why symbols names 没有 为什么 符号", "mallow doctor PID",
 	 "what prevents a profile, and what to do"},
-	{"fleet push send pyroscope otlp opentelemetry clickhouse store hosts",
+	{"fleet push send pyroscope otlp opentelemetry clickhouse store hosts 推送 机器",
 	 "mallow push PID --to URL", "profiles where others read them"},
-	{"flamegraph picture page browser gui web", "mallow web",
+	{"flamegraph picture page browser gui web 火焰图 页面 浏览器", "mallow web",
 	 "processes and profiles on a live page"},
-	{"flamegraph picture svg html", "mallow flame PID -o out.html",
+	{"flamegraph picture svg html 火焰图", "mallow flame PID -o out.html",
 	 "a flame graph in one file"},
-	{"attach running live process enable", "mallow start PID",
+	{"attach running live process enable 进程 打开", "mallow start PID",
 	 "switch sampling on in a process that runs with the library"},
 	{NULL, NULL, NULL},
 };

@@ -526,6 +526,10 @@ static const mw_subcommand_t subcommands[] = {
 				{"completion", 0, MW_BOUND(CHOICE, completion), "SHELL",
 				 "bash|zsh|fish",
 				 "print a completion script for bash, zsh or fish"},
+				{"lang", 0, MW_BOUND(CHOICE, lang), "LANGUAGE", "en|zh",
+				 "print the list of subcommands, and what is about a word, in "
+				 "English (en) or Chinese (zh); without it as the locale says "
+				 "(LANG)"},
 				{"man", 0, MW_BOUND(FLAG, man), NULL, NULL,
 				 "print the subcommand's man page in mdoc(7), or without one the "
 				 "list of all pages"},

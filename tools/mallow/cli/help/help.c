@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/complain.h"
+#include "cli/help/languages.h"
 #include "cli/pager.h"
 #include "cli/print.h"
 #include "model/memory.h"
@@ -14,28 +15,37 @@ enum { HELP_COLUMNS = 79, OPTION_COLUMNS = 29 };
 
 void mw_help_print_all(FILE *out) {
 	const mw_command_table_t *table = mw_commands();
-	fputs("Usage: mallow SUBCOMMAND [OPTION]... [TARGET]...\n"
-	      "Heap profiles of programs that run with libmallow.so.\n",
+	fputs(mw_say("Usage: mallow SUBCOMMAND [OPTION]... [TARGET]...\n"
+		     "Heap profiles of programs that run with libmallow.so.\n"),
 	      out);
 	for (size_t i = 0; i < table->group_count; i++) {
-		fprintf(out, "\n%s:\n", table->groups[i].title);
+		fprintf(out, "\n%s%s\n", mw_say(table->groups[i].title), mw_say(":"));
 		for (const char *const *name = table->groups[i].names; *name != NULL; name++)
-			fprintf(out, "  %-10s %s\n", *name, mw_subcommand_find(*name)->summary);
+			fprintf(out, "  %-10s %s\n", *name,
+				mw_say(mw_subcommand_find(*name)->summary));
 	}
-	fputs("\n"
-	      "top, web and cpu show a program at work; the others print once.\n\n"
-	      "TARGET is a number: the pid of a live or a killed process; a word with a slash:\n"
-	      "a state file, a profile of any supported format, or a directory of dumps (the\n"
-	      "newest dump of each process counts); any other word: such a file in the current\n"
-	      "directory, or else the name of a process; or the URL of a profile. Without a\n"
-	      "target, commands that only read take the only process that runs mallow.\n\n"
-	      "  mallow PID                 the memory of a process, and who holds most of it\n"
-	      "  mallow help WORD           commands about a word: leak, rss, slow, peak\n"
-	      "  mallow SUBCOMMAND --help   show common options and examples of a subcommand\n"
-	      "  mallow --version           show the version\n\n"
-	      "The environment variable MALLOW_OPTIONS holds options for every subcommand that\n"
-	      "has them. Exit status: 0 fine, 1 finding, 2 trouble; 'mallow run' ends as its\n"
-	      "program ended.\n",
+	fputs(mw_say("\n"
+		     "top, web and cpu show a program at work; the others print once.\n\n"
+		     "TARGET is a number: the pid of a live or a killed process; a word with a "
+		     "slash:\n"
+		     "a state file, a profile of any supported format, or a directory of dumps "
+		     "(the\n"
+		     "newest dump of each process counts); any other word: such a file in the "
+		     "current\n"
+		     "directory, or else the name of a process; or the URL of a profile. Without "
+		     "a\n"
+		     "target, commands that only read take the only process that runs mallow.\n\n"
+		     "  mallow PID                 the memory of a process, and who holds most of "
+		     "it\n"
+		     "  mallow help WORD           commands about a word: leak, rss, slow, peak\n"
+		     "  mallow SUBCOMMAND --help   show common options and examples of a "
+		     "subcommand\n"
+		     "  mallow --version           show the version\n\n"
+		     "The environment variable MALLOW_OPTIONS holds options for every subcommand "
+		     "that\n"
+		     "has them. Exit status: 0 fine, 1 finding, 2 trouble; 'mallow run' ends as "
+		     "its\n"
+		     "program ended.\n"),
 	      out);
 }
 
@@ -151,9 +161,13 @@ static int search(const mw_arguments_t *arguments, const char *word) {
 
 int mw_cmd_help(const mw_arguments_t *arguments) {
 	const char *shell = arguments->options.completion.text;
+	const mw_text_value_t *lang = &arguments->options.lang;
 	const char *name = arguments->operand_count > 0 ? arguments->operands[0] : NULL;
 	bool man = arguments->options.man.given;
 	const mw_subcommand_t *subcommand = name ? mw_subcommand_find(name) : NULL;
+	if (lang->given)
+		mw_language_set(strcmp(lang->text, "zh") == 0 ? MW_LANGUAGE_CHINESE
+							      : MW_LANGUAGE_ENGLISH);
 	if (name && !subcommand)
 		subcommand = mw_compat_find(name);
 	if (name && !subcommand)

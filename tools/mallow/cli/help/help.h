@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * help.h -- usage texts, man pages and completions, made from the option table.
  * Layer: cli/help.  The folder's door: help.c writes --help, help_man.c man pages,
- * help_completion.c completions of three shells. */
+ * help_completion.c completions of three shells, help_search.c finds words, languages.h has the
+ * texts of `mallow help` in other languages. */
 #ifndef MW_TOOL_CLI_HELP_HELP_H
 #define MW_TOOL_CLI_HELP_HELP_H
 

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "cli/help/help.h"
+#include "cli/help/languages.h"
 #include "cli/print.h"
 
 enum { SEARCH_COLUMNS = 79, MEANING_COLUMNS = 6, NAME_COLUMNS = 14 };
@@ -46,9 +47,9 @@ static size_t print_topics(FILE *out, const char *wanted) {
 		if (!has_word(topic->words, wanted))
 			continue;
 		if (found++ == 0)
-			fprintf(out, "About %s:\n", wanted);
+			fprintf(out, "%s %s%s\n", mw_say("About"), wanted, mw_say(":"));
 		fprintf(out, "  %s\n%*s", topic->command, MEANING_COLUMNS, "");
-		mw_print_wrapped(out, topic->meaning, MEANING_COLUMNS, MEANING_COLUMNS,
+		mw_print_wrapped(out, mw_say(topic->meaning), MEANING_COLUMNS, MEANING_COLUMNS,
 				 SEARCH_COLUMNS);
 	}
 	return found;
@@ -69,9 +70,11 @@ static size_t print_subcommands(FILE *out, const char *wanted, const char *befor
 		if (!speaks || subcommand->run == mw_cmd_help)
 			continue;
 		if (found++ == 0)
-			fprintf(out, "%sThe help of these subcommands has the word:\n", before);
+			fprintf(out, "%s%s%s\n", before,
+				mw_say("The help of these subcommands has the word"), mw_say(":"));
 		int column = fprintf(out, "  %-*s ", NAME_COLUMNS - 3, subcommand->name);
-		mw_print_wrapped(out, subcommand->summary, column, NAME_COLUMNS, SEARCH_COLUMNS);
+		mw_print_wrapped(out, mw_say(subcommand->summary), column, NAME_COLUMNS,
+				 SEARCH_COLUMNS);
 	}
 	return found;
 }
