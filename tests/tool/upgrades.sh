@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 # upgrades.sh BUILD_DIR [--keep LIBRARY] -- a library and a command of different versions: state
 # files of this layout and profiles of earlier versions are read, state files of other layouts are
-# refused with one line, and nothing is written to them.  layouts/ keeps a state file of each layout
-# since 14, and of layout 8; --keep adds what LIBRARY, the libmallow.so of a build folder, and the
-# command of that folder write.
+# refused with one line, and nothing is written to them.  An archive of layouts/ has the state file
+# of a layout, and dumps by the command of that time: each layout since 14, and of layout 8 the state
+# file alone.  --keep adds what LIBRARY, the libmallow.so of a build folder, and the command of that
+# folder write.
 source "$(dirname "$0")/lib.bash"
 needs python3
 unset MALLOW_CONF
@@ -37,10 +38,10 @@ END_OF_C
     mv "$state" "$number.state"
     command=${library%/lib/*}/bin/mallow
     if [ -x "$command" ]; then
-        "$command" dump -o "$layouts/$number.pb.gz" "$number.state" 2>err || fail "dump as proto"
-        "$command" dump -o "$layouts/$number.heap" "$number.state" 2>err || fail "dump as text"
+        "$command" dump -o "$number.pb.gz" "$number.state" 2>err || fail "dump as proto"
+        "$command" dump -o "$number.heap" "$number.state" 2>err || fail "dump as text"
     fi
-    tar --sparse --owner=0 --group=0 -czf "$layouts/$number.tar.gz" "$number.state"
+    tar --sparse --owner=0 --group=0 -czf "$layouts/$number.tar.gz" "$number".*
     ok "layouts/$number.tar.gz"
 }
 if [ "${2:-}" = --keep ]; then
@@ -63,15 +64,21 @@ says out '^ +1000 KiB 100\.0% 100\.0% +1000 KiB 100\.0%  keeper\+0x'
 says out '^Ended: +killed'
 ok "the state file of layout $version is read as it was written"
 
-for profile in "$layouts"/*.pb.gz "$layouts"/*.heap; do
+count=0
+for kept in "$layouts"/*.tar.gz; do
+    tar -xzf "$kept" --wildcards '*.pb.gz' '*.heap' 2>/dev/null
+done
+for profile in *.pb.gz *.heap; do
+    count=$((count + 1))
     try 0 "$mallow" report "$profile"
     says out '^Total: +1000 KiB.* in 1000 objects'
     case $profile in
     *.pb.gz) says out '^ +1000 KiB 100\.0% 100\.0% +1000 KiB 100\.0%  fill' ;;
     *) says out '^ +1000 KiB 100\.0% 100\.0% +1000 KiB 100\.0%  ' ;;
     esac
-    ok "${profile##*/} is read"
+    ok "$profile is read"
 done
+[ "$count" -ge 4 ] || fail "only $count profiles are kept"
 
 # A process that holds the state file, as its library would.
 cat >holder.py <<'END_OF_PYTHON'
