@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: MIT
 # upgrades.sh BUILD_DIR [--keep LIBRARY] -- a library and a command of different versions: state
 # files of this layout and profiles of earlier versions are read, state files of other layouts are
-# refused with one line, and nothing is written to them.  An archive of layouts/ has the state file
-# of a layout, and dumps by the command of that time: each layout since 14, and of layout 8 the state
-# file alone.  --keep adds what LIBRARY, the libmallow.so of a build folder, and the command of that
-# folder write.
+# refused with one line, and nothing is written to them.  layouts/ has an archive for each layout
+# since 14, of a state file and dumps by the command of that time, and the state file of layout 8.
+# --keep adds what LIBRARY, the libmallow.so of a build folder, and the command of that folder write.
 source "$(dirname "$0")/lib.bash"
 needs python3
 unset MALLOW_CONF
