@@ -4,7 +4,8 @@
 # files of this layout and profiles of earlier versions are read, state files of other layouts are
 # refused with one line, and nothing is written to them.  layouts/ has an archive for each layout
 # since 14, of a state file and dumps by the command of that time, and the state file of layout 8.
-# --keep adds what LIBRARY, the libmallow.so of a build folder, and the command of that folder write.
+# --keep adds what LIBRARY, the libmallow.so of a build folder, and the command of that folder
+# write.
 source "$(dirname "$0")/lib.bash"
 needs python3
 unset MALLOW_CONF
