@@ -210,9 +210,12 @@ static bool take_message(record_t *record, uintptr_t address, uint64_t done) {
 	size_t rest;
 	if (mw_os_copy_memory(&message, address, sizeof message) != sizeof message ||
 	    message.msg_name != NULL || message.msg_control != NULL ||
-	    !take_parts(record, (uintptr_t)message.msg_iov, message.msg_iovlen, done, &rest))
+	    !take_parts(record, (uintptr_t)message.msg_iov, (size_t)message.msg_iovlen, done,
+			&rest))
 		return false;
-	record->message = (struct msghdr){.msg_iov = record->parts, .msg_iovlen = rest};
+	record->message = (struct msghdr){.msg_iov = record->parts};
+	/* musl has an int, which the kernel reads as glibc's size_t. */
+	record->message.msg_iovlen = (__typeof__(record->message.msg_iovlen))rest;
 	return true;
 }
 
