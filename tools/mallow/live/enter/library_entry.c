@@ -123,10 +123,20 @@ static uint64_t find_in_notes(mw_address_space_t *space, const mw_reach_t *reach
 	return entry;
 }
 
+/* A static program has no dynamic section and nothing to relocate; musl leaves its pages open. */
+static bool is_dynamic(const Elf64_Phdr *segments, size_t count) {
+	size_t i = 0;
+	while (i < count && segments[i].p_type != PT_DYNAMIC)
+		i++;
+	return i < count;
+}
+
 /* Returns whether the dynamic linker has relocated the file: before, a call of another function in
  * it leads nowhere. One without pages to close cannot be told. */
 static bool is_relocated(const mw_address_space_t *space, const Elf64_Phdr *segments, size_t count,
 			 uint64_t bias) {
+	if (!is_dynamic(segments, count))
+		return true;
 	for (size_t i = 0; i < count; i++) {
 		if (segments[i].p_type != PT_GNU_RELRO)
 			continue;
