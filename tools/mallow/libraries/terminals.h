@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * terminals.h -- functions and variables of libedit, by which the shell reads lines, and of
- * ncurses, which draws the live views.  Layer: libraries.  MW_LINKS_LIBRARIES: see capstone.h. */
+ * ncurses, which draws the live views.  Layer: libraries.  Only these two need them, so other
+ * subcommands start without.  MW_LINKS_LIBRARIES (a command for other systems, scripts/tarball.sh):
+ * both are part of the command. */
 #ifndef MW_TOOL_LIBRARIES_TERMINALS_H
 #define MW_TOOL_LIBRARIES_TERMINALS_H
 
@@ -31,6 +33,7 @@ typedef struct mw_editline {
 /* All NULL until mw_editline_load() has returned 0. */
 extern mw_editline_t mw_editline;
 
+/* F(name): each function that is called. */
 #define MW_NCURSES_FUNCTIONS(F)                                                                    \
 	F(COLOR_PAIR)                                                                              \
 	F(cbreak)                                                                                  \
