@@ -13,40 +13,36 @@
 
 enum { HELP_COLUMNS = 79, OPTION_COLUMNS = 29 };
 
+static const char before_list[] = "Usage: mallow SUBCOMMAND [OPTION]... [TARGET]...\n"
+				  "Heap profiles of programs that run with libmallow.so.\n";
+/* clang-format would break each line of the text in two. */
+/* clang-format off */
+static const char after_list[] = "\n"
+"top, web and cpu show a program at work; the others print once.\n\n"
+"TARGET is a number: the pid of a live or a killed process; a word with a slash:\n"
+"a state file, a profile of any supported format, or a directory of dumps (the\n"
+"newest dump of each process counts); any other word: such a file in the current\n"
+"directory, or else the name of a process; or the URL of a profile. Without a\n"
+"target, commands that only read take the only process that runs mallow.\n\n"
+"  mallow PID                 the memory of a process, and who holds most of it\n"
+"  mallow help WORD           commands about a word: leak, rss, slow, peak\n"
+"  mallow SUBCOMMAND --help   show common options and examples of a subcommand\n"
+"  mallow --version           show the version\n\n"
+"The environment variable MALLOW_OPTIONS holds options for every subcommand that\n"
+"has them. Exit status: 0 fine, 1 finding, 2 trouble; 'mallow run' ends as its\n"
+"program ended.\n";
+/* clang-format on */
+
 void mw_help_print_all(FILE *out) {
 	const mw_command_table_t *table = mw_commands();
-	fputs(mw_say("Usage: mallow SUBCOMMAND [OPTION]... [TARGET]...\n"
-		     "Heap profiles of programs that run with libmallow.so.\n"),
-	      out);
+	fputs(mw_say(before_list), out);
 	for (size_t i = 0; i < table->group_count; i++) {
 		fprintf(out, "\n%s%s\n", mw_say(table->groups[i].title), mw_say(":"));
 		for (const char *const *name = table->groups[i].names; *name != NULL; name++)
 			fprintf(out, "  %-10s %s\n", *name,
 				mw_say(mw_subcommand_find(*name)->summary));
 	}
-	fputs(mw_say("\n"
-		     "top, web and cpu show a program at work; the others print once.\n\n"
-		     "TARGET is a number: the pid of a live or a killed process; a word with a "
-		     "slash:\n"
-		     "a state file, a profile of any supported format, or a directory of dumps "
-		     "(the\n"
-		     "newest dump of each process counts); any other word: such a file in the "
-		     "current\n"
-		     "directory, or else the name of a process; or the URL of a profile. Without "
-		     "a\n"
-		     "target, commands that only read take the only process that runs mallow.\n\n"
-		     "  mallow PID                 the memory of a process, and who holds most of "
-		     "it\n"
-		     "  mallow help WORD           commands about a word: leak, rss, slow, peak\n"
-		     "  mallow SUBCOMMAND --help   show common options and examples of a "
-		     "subcommand\n"
-		     "  mallow --version           show the version\n\n"
-		     "The environment variable MALLOW_OPTIONS holds options for every subcommand "
-		     "that\n"
-		     "has them. Exit status: 0 fine, 1 finding, 2 trouble; 'mallow run' ends as "
-		     "its\n"
-		     "program ended.\n"),
-	      out);
+	fputs(mw_say(after_list), out);
 }
 
 static void print_row(FILE *out, const char *left, const char *text) {

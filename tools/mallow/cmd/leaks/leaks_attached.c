@@ -2,14 +2,12 @@
  * leaks_attached.c -- prints stacks, largest first. */
 #include "cmd/leaks/leaks_attached.h"
 
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 
 #include "cli/print.h"
 #include "cmd/leaks/leaks_text.h"
 #include "cmd/report/report_json.h"
-#include "model/text.h"
 #include "report/stacks.h"
 #include "report/text/units.h"
 
@@ -22,19 +20,10 @@ static int64_t blocks_of(const mw_growth_report_t *r, const mw_stack_t *stack) {
 }
 
 static void print_title(const mw_growth_report_t *r, const mw_stacks_t *stacks) {
-	const mw_profile_t *p = r->profile;
 	int64_t objects = 0;
-	char rate[32], age[32];
 	for (size_t i = 0; i < stacks->count; i++)
 		objects += blocks_of(r, &stacks->stacks[i]);
-	mw_text_print(stdout, mw_profile_string(p, p->origin.program));
-	printf(" (pid %" PRIu32 "): ", p->origin.pid);
-	mw_leaks_print_amount(stdout, stacks->total, objects);
-	printf(" allocated in the last %s and in use\n",
-	       mw_format_nanoseconds((int64_t)(r->seconds * 1e9), age, sizeof(age)));
-	if (p->period > 1)
-		printf("  one sample in %s: sizes and counts are estimates\n",
-		       mw_format_bytes(p->period, rate, sizeof(rate)));
+	mw_growth_print_title(r, stacks->total, objects, " and in use");
 	puts("  mallow is attached to the process: who holds the blocks is not known\n");
 }
 

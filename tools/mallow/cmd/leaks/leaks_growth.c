@@ -49,22 +49,27 @@ static void print_stacks(const mw_growth_report_t *r, mw_holders_t *holders,
 	free(stacks.all);
 }
 
-static void print_title(const mw_growth_report_t *r, const mw_held_groups_t *roots) {
+void mw_growth_print_title(const mw_growth_report_t *r, int64_t bytes, int64_t objects,
+			   const char *condition) {
 	const mw_profile_t *p = r->profile;
-	int64_t bytes = 0, objects = 0;
 	char rate[32], age[32];
+	mw_text_print(stdout, mw_profile_string(p, p->origin.program));
+	printf(" (pid %" PRIu32 "): ", p->origin.pid);
+	mw_leaks_print_amount(stdout, bytes, objects);
+	printf(" allocated in the last %s%s\n",
+	       mw_format_nanoseconds((int64_t)(r->seconds * 1e9), age, sizeof(age)), condition);
+	if (p->period > 1)
+		printf("  one sample in %s: sizes and counts are estimates\n",
+		       mw_format_bytes(p->period, rate, sizeof(rate)));
+}
+
+static void print_title(const mw_growth_report_t *r, const mw_held_groups_t *roots) {
+	int64_t bytes = 0, objects = 0;
 	for (size_t i = 0; i < roots->count; i++) {
 		bytes += roots->all[i].bytes;
 		objects += roots->all[i].objects;
 	}
-	mw_text_print(stdout, mw_profile_string(p, p->origin.program));
-	printf(" (pid %" PRIu32 "): ", p->origin.pid);
-	mw_leaks_print_amount(stdout, bytes, objects);
-	printf(" allocated in the last %s, in use and reachable\n",
-	       mw_format_nanoseconds((int64_t)(r->seconds * 1e9), age, sizeof(age)));
-	if (p->period > 1)
-		printf("  one sample in %s: sizes and counts are estimates\n",
-		       mw_format_bytes(p->period, rate, sizeof(rate)));
+	mw_growth_print_title(r, bytes, objects, ", in use and reachable");
 	if (r->missing > 0)
 		printf("  the state file is full: %" PRIu64 " sampled blocks are missing\n",
 		       r->missing);

@@ -19,6 +19,10 @@ typedef struct mw_growth_report {
 	uint64_t missing;            /* sampled blocks that the state file had no room for */
 } mw_growth_report_t;
 
+/* Prints the program, the sum of the blocks, how old they are at most, and `condition`, which says
+ * what else is true of them; then how many are sampled. */
+void mw_growth_print_title(const mw_growth_report_t *report, int64_t bytes, int64_t objects,
+			   const char *condition);
 int mw_growth_print_text(const mw_growth_report_t *report, mw_error_t *error);
 /* Prints JSON on stdout.  Returns the exit status, or -1. */
 int mw_growth_print_json(const mw_growth_report_t *report, mw_error_t *error);

@@ -26,6 +26,12 @@ static const char *plural(uint64_t count) {
 	return count == 1 ? "" : "s";
 }
 
+void mw_leaks_print_amount(FILE *out, int64_t bytes, int64_t objects) {
+	char size[32], blocks[32];
+	fprintf(out, "%s in %s", mw_format_bytes(bytes, size, sizeof(size)),
+		mw_format_counted(objects, "block", blocks, sizeof(blocks)));
+}
+
 static int64_t number_of(const mw_profile_t *p, size_t sample, const char *key) {
 	const mw_label_t *label = mw_profile_label(p, sample, key);
 	return label != NULL ? label->number : 0;
@@ -237,10 +243,9 @@ static void print_stack(FILE *out, const mw_leak_report_t *r, const mw_stacks_t 
 	const mw_profile_t *p = r->profile;
 	mw_leak_stack_t sums = mw_leak_stack_of(p, stack);
 	int64_t value = stack->values[stacks->type];
-	char a[32], b[32], objects[32];
-	fprintf(out, "#%zu  %s in %s", number + 1, mw_format_bytes(value, a, sizeof(a)),
-		mw_format_counted(sums.objects[0] + sums.objects[1], "block", objects,
-				  sizeof(objects)));
+	char a[32], b[32];
+	fprintf(out, "#%zu  ", number + 1);
+	mw_leaks_print_amount(out, value, sums.objects[0] + sums.objects[1]);
 	if (sums.least_bytes < sums.most_bytes)
 		fprintf(out, " (95 in 100: %s .. %s)",
 			mw_format_bytes(sums.least_bytes, a, sizeof(a)),
@@ -248,10 +253,8 @@ static void print_stack(FILE *out, const mw_leak_report_t *r, const mw_stacks_t 
 	fputc('\n', out);
 	for (int k = 0; k < MW_LEAK_KINDS; k++)
 		if (sums.objects[k] > 0) {
-			fprintf(out, "    %-10s %s in %s", kinds[k],
-				mw_format_bytes(sums.bytes[k], a, sizeof(a)),
-				mw_format_counted(sums.objects[k], "block", objects,
-						  sizeof(objects)));
+			fprintf(out, "    %-10s ", kinds[k]);
+			mw_leaks_print_amount(out, sums.bytes[k], sums.objects[k]);
 			if (k == MW_LEAK_KIND_DIRECT && sums.below_bytes > 0)
 				fprintf(out, ", and %s below",
 					mw_format_bytes(sums.below_bytes, b, sizeof(b)));
@@ -266,14 +269,13 @@ static void print_stack(FILE *out, const mw_leak_report_t *r, const mw_stacks_t 
 }
 
 static void print_suppressed(FILE *out, const mw_suppressions_t *suppressions) {
-	char bytes[32], blocks[32];
 	for (size_t i = 0; i < suppressions->count; i++) {
 		const mw_suppression_t *s = &suppressions->rows[i];
 		if (s->objects == 0)
 			continue;
-		fprintf(out, "suppressed  %s in %s by ",
-			mw_format_bytes(s->bytes, bytes, sizeof(bytes)),
-			mw_format_counted(s->objects, "block", blocks, sizeof(blocks)));
+		fputs("suppressed  ", out);
+		mw_leaks_print_amount(out, s->bytes, s->objects);
+		fputs(" by ", out);
 		mw_text_print(out, s->pattern);
 		fputc('\n', out);
 	}
@@ -296,12 +298,6 @@ bool mw_leaks_are_found(const mw_leak_report_t *r) {
 	if (r->earlier != NULL || is_any_suppressed(r->suppressions))
 		return is_any && r->profile->sample_count > 0;
 	return is_any;
-}
-
-void mw_leaks_print_amount(FILE *out, int64_t bytes, int64_t objects) {
-	char size[32], blocks[32];
-	fprintf(out, "%s in %s", mw_format_bytes(bytes, size, sizeof(size)),
-		mw_format_counted(objects, "block", blocks, sizeof(blocks)));
 }
 
 int mw_leaks_print_text(FILE *out, const mw_leak_report_t *r, mw_error_t *error) {

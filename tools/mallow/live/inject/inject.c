@@ -90,7 +90,8 @@ static int begin(const mw_process_t *process, session_t *session, mw_error_t *er
 	return mw_attach_open(process, &session->target, error);
 }
 
-/* What fails in a process that ends fails because of that. */
+/* Returns the status of a step of an attach or detach. A step may fail because the process ends
+ * meanwhile: the error then says that, not what the step found in memory that was going away. */
 static int or_ended(const session_t *session, int status, mw_error_t *error) {
 	return status != 0 && !mw_reach_holds(&session->reach) ? say_ended(session, error) : status;
 }
